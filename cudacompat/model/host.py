@@ -1,0 +1,52 @@
+"""What is known about a host. None always means: nobody said, and nothing was assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Injection = Literal["legacy", "cdi", "csv", "enroot", "apptainer", "gke", "none"]
+INJECTIONS: tuple[Injection, ...] = ("legacy", "cdi", "csv", "enroot", "apptainer", "gke", "none")
+HostOs = Literal["linux", "wsl2", "jetson"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU of the host.
+
+    ``compute_capability`` is "major.minor"; ``brands`` every NVML brand the board may report, in
+    libnvidia-container's words and lower case ("tesla", "nvidia"), empty when unknown.
+    ``forward_compat`` tells whether forward compatibility supports the board: True, False, or None where
+    NVIDIA's documents do not decide.
+    """
+
+    name: str | None = None
+    compute_capability: str | None = None
+    brands: tuple[str, ...] = ()
+    uuid: str | None = None
+    forward_compat: bool | None = None
+    architecture: str | None = None
+    mig: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """The facts of one host that decide a launch.
+
+    ``driver`` is the kernel driver's version ("535.104.05"; under WSL the Windows number); ``driver_cuda``
+    the CUDA version it reports, None when neither given nor derivable; ``machine`` is "amd64" or "arm64".
+    ``gpus`` None: nobody said which; empty: the host has none. ``toolkit`` is the NVIDIA container
+    toolkit's version, ``docker`` the engine's. ``origin`` says where the facts come from ("options",
+    "nvidia-smi", a file's name). ``notes`` are sentences on what could not be learned.
+    """
+
+    driver: str | None = None
+    driver_cuda: str | None = None
+    os: HostOs = "linux"
+    machine: str | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    injection: Injection | None = None
+    toolkit: str | None = None
+    docker: str | None = None
+    origin: str = "options"
+    notes: tuple[str, ...] = ()
