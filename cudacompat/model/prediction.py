@@ -39,7 +39,9 @@ class CudaError:
 class Stage:
     """One launch stage's answer in one sentence, with the evidence it rests on.
 
-    ``path`` is set by the init stage only; ``error`` only where the status is "fails".
+    ``path`` is set by the init stage only; ``error`` only where the status is "fails". ``confidence`` is
+    how far the answer can be trusted and ``confidence_reason`` why it is less than high. ``missing`` names
+    the facts that an unknown status waits for.
     """
 
     stage: StageName
@@ -48,6 +50,9 @@ class Stage:
     evidence: tuple[Evidence, ...] = ()
     error: CudaError | None = None
     path: DriverPath | None = None
+    confidence: Confidence = "high"
+    confidence_reason: str = ""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

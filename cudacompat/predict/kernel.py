@@ -1,0 +1,178 @@
+"""Stage kernel: machine code or compilable PTX for this GPU in every component that brings kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cudacompat import tables
+from cudacompat.model import Evidence, Finding, Kernels, Stage
+from cudacompat.predict.errors import cuda_error
+from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code, device_code
+from cudacompat.predict.launch import Judged, Launch
+from cudacompat.predict.needs import cuda_key
+from cudacompat.predict.offer import offered
+from cudacompat.predict.targets import describe, ptx_compiles_for, sass_runs_on
+
+Fit = Literal["native", "jit", "ptx-too-new", "none", "unknown"]
+_WORST: tuple[Fit, ...] = ("native", "jit", "unknown", "ptx-too-new", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """One component's device code against one GPU. ``partly`` names files that have nothing for it."""
+
+    code: Code
+    fit: Fit
+    isa: str | None = None
+    partly: tuple[str, ...] = ()
+
+
+def judge(launch: Launch) -> Judged:
+    """The worst main component decides; a lesser one that lacks code is a named limit."""
+    codes, notes = device_code(launch.image)
+    if not codes:
+        return _nothing(launch, notes)
+    capability = launch.gpu.compute_capability
+    if capability is None:
+        names = ", ".join(code.name for code in codes[:3])
+        summary = f"{names}: the GPU's compute capability is not known"
+        return Judged(Stage("kernel", "unknown", summary, missing=("gpu",)), notes)
+    driver_isa = _driver_isa(launch)
+    judged = [_judge_code(code, capability, driver_isa) for code in codes]
+    return _decide(launch, judged, driver_isa, notes)
+
+
+def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
+    if launch.image.coverage.depth == "config":
+        return Judged(
+            Stage("kernel", "skipped", "layers were not read, so kernels were not looked for"), notes
+        )
+    return Judged(Stage("kernel", "skipped", "no component that brings kernels was found"), notes)
+
+
+def _driver_isa(launch: Launch) -> str | None:
+    """The newest PTX ISA that the loaded libcuda compiles; None when unknown."""
+    if launch.host.driver is None:
+        return None
+    cuda = offered(launch).cuda
+    return tables.ptx_isa_for_cuda(cuda).value if cuda else None
+
+
+def _judge_code(code: Code, capability: str, driver_isa: str | None) -> _Judgement:
+    """A component runs where its main files do; a set of alternatives runs where any file does."""
+    if not code.files:
+        return _Judgement(code, "unknown")
+    fits = [(file, *file_fit(file, capability, driver_isa)) for file in code.files]
+    best = min(fits, key=lambda item: _WORST.index(item[1]))
+    worst = max(fits, key=lambda item: _WORST.index(item[1]))
+    chosen = worst if code.all_needed else best
+    failing = tuple(file.path for file, fit, _ in fits if fit in ("none", "ptx-too-new"))
+    return _Judgement(code, chosen[1], chosen[2], failing)
+
+
+def file_fit(file: Kernels, capability: str, driver_isa: str | None) -> tuple[Fit, str | None]:
+    """How one file's device code fits a GPU, and the PTX ISA that mattered.
+
+    Machine code is preferred, as the driver does; an unknown driver ISA leaves PTX undecided.
+    """
+    if any(sass_runs_on(target, capability) for target in file.sass):
+        return "native", None
+    usable = [ptx for ptx in file.ptx if ptx_compiles_for(ptx.arch, capability)]
+    if not usable:
+        return "none", None
+    oldest = min(usable, key=lambda ptx: cuda_key(ptx.isa))
+    if driver_isa is None:
+        return "unknown", oldest.isa
+    if cuda_key(oldest.isa) <= cuda_key(driver_isa):
+        return "jit", oldest.isa
+    return "ptx-too-new", oldest.isa
+
+
+def _decide(
+    launch: Launch, judged: list[_Judgement], driver_isa: str | None, notes: tuple[Finding, ...]
+) -> Judged:
+    main = [item for item in judged if item.code.name in MAIN_COMPONENTS or item.code.name == "program"]
+    deciding = main or judged
+    worst = max(deciding, key=lambda item: _WORST.index(item.fit))
+    rest = [item for item in judged if item is not worst and item.fit in ("none", "ptx-too-new")]
+    limits = tuple(_limit(launch, item) for item in rest) + notes
+    if worst.fit in ("none", "ptx-too-new"):
+        return _fails(launch, worst, driver_isa, limits)
+    if worst.fit == "unknown":
+        return _unknown(launch, worst, limits)
+    return _runs(launch, worst, judged, limits)
+
+
+def _board(launch: Launch) -> str:
+    capability = launch.gpu.compute_capability
+    return f"{launch.gpu.name} ({capability})" if launch.gpu.name else f"compute capability {capability}"
+
+
+def _seen(item: _Judgement) -> tuple[Evidence, ...]:
+    return tuple(Evidence("fatbin", file.path, describe(file), file.layer) for file in item.code.files[:3])
+
+
+def _fails(launch: Launch, item: _Judgement, driver_isa: str | None, limits: tuple[Finding, ...]) -> Judged:
+    if item.fit == "none":
+        rule, error = "no-kernel-image", cuda_error(209)
+        summary = f"{item.code.title} has no code for {_board(launch)}: {item.code.words()}"
+        fix = "Use a build that targets this GPU, or another GPU from its list."
+    else:
+        rule, error = "unsupported-ptx", cuda_error(222)
+        summary = (
+            f"{item.code.title} has only PTX {item.isa} for {_board(launch)}, "
+            f"and driver {launch.host.driver} compiles up to {driver_isa}"
+        )
+        least = tables.cuda_for_ptx_isa(item.isa or "").value
+        fix = f"Use a driver of CUDA {least} or newer, or a build with machine code for this GPU."
+    finding = Finding(rule, "error", "kernel", summary, fix, _seen(item))
+    stage = Stage(
+        "kernel",
+        "fails",
+        summary,
+        _seen(item),
+        error,
+        confidence=item.code.confidence,
+        confidence_reason=item.code.grounds,
+    )
+    return Judged(stage, (finding, *limits))
+
+
+def _unknown(launch: Launch, item: _Judgement, limits: tuple[Finding, ...]) -> Judged:
+    if item.code.files:
+        summary = f"{item.code.title} needs PTX {item.isa} compiled for {_board(launch)}: driver unknown"
+        return Judged(Stage("kernel", "unknown", summary, _seen(item), missing=("driver",)), limits)
+    summary = f"{item.code.title}: its device code was not read and no table lists it"
+    finding = Finding(
+        "kernels-unknown", "warning", "kernel", summary, "Run without --quick, on the full image."
+    )
+    stage = Stage("kernel", "unknown", summary, missing=(f"device code of {item.code.name}",))
+    return Judged(stage, (finding, *limits))
+
+
+def _runs(launch: Launch, worst: _Judgement, judged: list[_Judgement], limits: tuple[Finding, ...]) -> Judged:
+    if worst.fit == "jit":
+        summary = f"{worst.code.title} is compiled from PTX {worst.isa} at first load on {_board(launch)}"
+        fix = "Expect a slow first start; the compile cache keeps the result."
+        limits += (Finding("jit-at-first-load", "note", "kernel", summary, fix, _seen(worst)),)
+        status: Literal["ok", "limited"] = "limited"
+    else:
+        names = ", ".join(sorted({item.code.name for item in judged if item.fit == "native"})[:4])
+        summary = f"machine code for {_board(launch)} is there ({names})"
+        status = "limited" if any(item.rule == "component-without-kernels" for item in limits) else "ok"
+    stage = Stage(
+        "kernel",
+        status,
+        summary,
+        _seen(worst),
+        confidence=worst.code.confidence,
+        confidence_reason=worst.code.grounds,
+    )
+    return Judged(stage, limits)
+
+
+def _limit(launch: Launch, item: _Judgement) -> Finding:
+    message = f"{item.code.title} has no usable code for {_board(launch)}: {item.code.words()}"
+    fix = "Whatever calls it fails or falls back; use a build that targets this GPU."
+    return Finding("component-without-kernels", "warning", "kernel", message, fix, _seen(item))

@@ -1,0 +1,129 @@
+"""Where a component's device code is known from: its binaries, or the table of framework wheels."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from cudacompat import tables
+from cudacompat.model import Component, Finding, ImageFacts, Kernels, Ptx
+from cudacompat.model.prediction import Confidence
+from cudacompat.predict.targets import describe
+
+# Components whose kernels a program surely runs, and the libraries that these call for ordinary work.
+MAIN_COMPONENTS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "paddlepaddle-gpu", "mxnet")
+# Files that carry a framework's ordinary kernels; the rest of its folder serves special cases.
+_MAIN_FILES = {
+    "torch": ("libtorch_cuda",),
+    "tensorflow": ("libtensorflow_cc", "libtensorflow_framework", "_pywrap_tensorflow"),
+    "onnxruntime-gpu": ("libonnxruntime_providers_cuda",),
+}
+_TABLED = ("torch",)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A component's device code. No ``files``: it surely has some, but nobody knows which.
+
+    ``all_needed`` says that every file must fit (the files that carry its ordinary kernels).
+    """
+
+    name: str
+    title: str
+    files: tuple[Kernels, ...]
+    all_needed: bool
+    confidence: Confidence = "high"
+    grounds: str = ""
+
+    def words(self) -> str:
+        """What it has, for a sentence."""
+        if not self.files:
+            return "unknown"
+        file = self.files[0]
+        more = f" (and {len(self.files) - 1} more files)" if len(self.files) > 1 else ""
+        return f"{describe(file)}{more}"
+
+
+def device_code(image: ImageFacts) -> tuple[tuple[Code, ...], tuple[Finding, ...]]:
+    """Every component with device code, and notes on tables that stood in or disagreed."""
+    found: list[Code] = []
+    notes: list[Finding] = []
+    binaries = _by_component(image)
+    for part in _frameworks(image):
+        files = binaries.pop(part.name, ())
+        tabled = _from_table(part, image)
+        if files:
+            found.append(_from_binaries(part.name, _title(part), files))
+            notes.extend(_difference(part, files, tabled))
+        elif tabled is not None:
+            found.append(tabled)
+            notes.append(_table_note(tabled, image))
+        else:
+            found.append(Code(part.name, _title(part), (), True))
+    found.extend(_from_binaries(name, name, files) for name, files in binaries.items())
+    return tuple(found), tuple(notes)
+
+
+def _by_component(image: ImageFacts) -> dict[str, tuple[Kernels, ...]]:
+    groups: dict[str, list[Kernels]] = {}
+    for file in image.kernels:
+        if file.decides and file.origin == "binary":
+            groups.setdefault(file.component or "program", []).append(file)
+    return {name: tuple(files) for name, files in groups.items()}
+
+
+def _frameworks(image: ImageFacts) -> list[Component]:
+    """One component per framework: the best evidenced one (components come strongest first)."""
+    found: dict[str, Component] = {}
+    for part in image.components:
+        if part.name in MAIN_COMPONENTS and part.variant != "cpu":
+            found.setdefault(part.name, part)
+    return list(found.values())
+
+
+def _title(part: Component) -> str:
+    tag = f"+{part.variant}" if part.variant and part.variant not in (part.version or "") else ""
+    return f"{part.name} {part.version or ''}{tag}".strip()
+
+
+def _from_binaries(name: str, title: str, files: tuple[Kernels, ...]) -> Code:
+    main = tuple(
+        file for file in files if posixpath.basename(file.path).startswith(_MAIN_FILES.get(name, ("\0",)))
+    )
+    return Code(name, title, main or files, all_needed=bool(main))
+
+
+def _from_table(part: Component, image: ImageFacts) -> Code | None:
+    if part.name not in _TABLED or part.version is None or part.cuda is None:
+        return None
+    platform = image.target.platform or image.config.platform
+    machine = "arm64" if "/arm64" in platform else "amd64"
+    row = tables.wheel_kernels(part.name, part.version.partition("+")[0], part.cuda, machine=machine)
+    if row is None or not row.sass:
+        return None
+    ptx = tuple(Ptx(arch, row.ptx_isa) for arch in row.ptx or () if row.ptx_isa)
+    file = Kernels(part.path or part.name, row.sass, ptx, part.name, "table", layer=part.layer)
+    confidence: Confidence = "low" if row.confidence == "low" else "medium"
+    return Code(
+        part.name, _title(part), (file,), True, confidence, f"the wheel's list in the table: {row.source}"
+    )
+
+
+def _table_note(code: Code, image: ImageFacts) -> Finding:
+    where = "layers were not read" if image.coverage.depth == "config" else "no device code of it was found"
+    message = f"{code.title}: {where}; judged by the bundled list of its wheel ({code.words()})"
+    return Finding("kernels-by-table", "note", "kernel", message)
+
+
+def _difference(part: Component, files: tuple[Kernels, ...], tabled: Code | None) -> list[Finding]:
+    """The binary wins; a list that differs from a published wheel's hints at a custom build."""
+    if tabled is None:
+        return []
+    main = _from_binaries(part.name, part.name, files)
+    have = {target.rstrip("af") for file in main.files for target in file.sass}
+    listed = {target.rstrip("af") for file in tabled.files for target in file.sass}
+    if listed <= have:
+        return []
+    message = f"{_title(part)}: its binary has {main.words()}, the published wheel {tabled.words()}"
+    fix = "Nothing to do where it is your own build; the binary decides."
+    return [Finding("kernels-differ-from-table", "note", "kernel", message, fix)]

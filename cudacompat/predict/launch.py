@@ -1,0 +1,106 @@
+"""One launch with every fact filled in: what the stages look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Stage
+from cudacompat.stack import Request, container_request, select_compat
+from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
+
+# Modes in which the GPU request travels as NVIDIA_VISIBLE_DEVICES, appended after the image's own env.
+_ENV_REQUEST = ("legacy", "csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A stage's answer and what a person should know about it."""
+
+    stage: Stage
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """An image on a host with one GPU model; injection mode and toolkit version are decided.
+
+    ``request`` is what the container runtime reads from the environment, ``libcuda`` what the loader takes.
+    """
+
+    image: ImageFacts
+    host: HostFacts
+    gpu: Gpu
+    env: Mapping[str, str]
+    request: Request
+    libcuda: Libcuda
+
+    @property
+    def injection(self) -> str:
+        """The injection mode of this launch."""
+        return self.host.injection or "none"
+
+
+def launch(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Launch:
+    """Fill in what follows from image and host alone."""
+    env = last_wins(image.config.env)
+    injection = host.injection or "none"
+    given = list(image.config.env)
+    if injection in _ENV_REQUEST:
+        given.append("NVIDIA_VISIBLE_DEVICES=all")
+    request = container_request(given, runtime="enroot" if injection == "enroot" else "toolkit")
+    return Launch(image, host, gpu, env, request, _libcuda(image, host, env, request))
+
+
+def last_wins(env: tuple[str, ...]) -> dict[str, str]:
+    """The environment a process sees: of duplicates the last one counts."""
+    return dict(entry.split("=", 1) for entry in env if "=" in entry)
+
+
+def hands_in_libcuda(injection: str, request: Request) -> bool:
+    """Whether injection puts the host's libcuda into the container."""
+    if injection in ("cdi", "gke", "apptainer", "csv"):
+        return True
+    if injection in ("legacy", "enroot"):
+        return request.is_gpu_container and not {"compute", "video"}.isdisjoint(request.capabilities)
+    return False
+
+
+def _libcuda(image: ImageFacts, host: HostFacts, env: Mapping[str, str], request: Request) -> Libcuda:
+    injection = host.injection or "none"
+    handed_in = hands_in_libcuda(injection, request)
+    compat = _compat_directory(image, host) if handed_in else None
+    return choose_libcuda(
+        Container(
+            libraries=image.libraries,
+            links=image.links,
+            ld_library_path=split_ld_library_path(env.get("LD_LIBRARY_PATH")),
+            ld_so_conf=image.ld_so_conf,
+            injection=injection,
+            host_driver=(host.driver or "unknown") if handed_in else None,
+            compat_directory=compat,
+            mounted=compat is not None and mounts_compat(host),
+        )
+    )
+
+
+def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
+    standard = next((directory for directory in image.compat if directory.standard), None)
+    if standard is None or host.driver is None or host.toolkit is None or host.injection is None:
+        return None
+    return select_compat(
+        files=image.files,
+        links=image.links,
+        note=standard.note,
+        host_driver=host.driver,
+        host_cuda="",
+        toolkit=host.toolkit,
+        injection=host.injection,
+    )
+
+
+def mounts_compat(host: HostFacts) -> bool:
+    """Whether compat files are bind-mounted among the driver's own, instead of a directory put in front."""
+    from cudacompat.stack import compat_is_mounted
+
+    return compat_is_mounted(injection=host.injection or "none", toolkit=host.toolkit)

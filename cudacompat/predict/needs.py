@@ -1,0 +1,90 @@
+"""Which CUDA runtimes an image would load, and so which driver API it needs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+
+from cudacompat.model import Component, ImageFacts
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "paddlepaddle-gpu", "vllm", "mxnet")
+# Evidence that only repeats what a build intended; a file or a package says more.
+_HEARSAY = ("env", "label", "history")
+_TOOLKIT = re.compile(r"/usr/local/cuda[^/]*/")
+# Parts of a toolkit that no deployed program loads.
+_TOOLS = re.compile(r"/(?:bin|nsight[^/]*|extras|compute-sanitizer|nvvm|libnvvp|doc|samples)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A runtime and the driver API version it needs ("12.4").
+
+    ``decides`` is False for a runtime that lies in the image but that nothing found there loads, because
+    the frameworks bring their own. ``weak`` marks a version that is only a range's lower end or hearsay.
+    """
+
+    component: Component
+    cuda: str
+    decides: bool
+    weak: bool
+
+
+def runtime_needs(image: ImageFacts) -> tuple[Need, ...]:
+    """Every runtime, strongest need first among those that decide."""
+    runtimes = [part for part in image.components if _is_runtime(part)]
+    own = [part for part in runtimes if not _of_toolkit(part)]
+    toolkit = _best_of_toolkit([part for part in runtimes if _of_toolkit(part)])
+    toolkit_decides = not own or _somebody_uses_toolkit(image, own, toolkit)
+    needs = [_need(part, True) for part in own] + [_need(part, toolkit_decides) for part in toolkit]
+    return tuple(sorted(needs, key=lambda need: (not need.decides, [-n for n in cuda_key(need.cuda)])))
+
+
+def cuda_key(cuda: str) -> tuple[int, int]:
+    """A CUDA version as (major, minor) for comparing; "12" counts as 12.0."""
+    numbers = [int(number) for number in re.findall(r"\d+", cuda)[:2]]
+    return (numbers[0] if numbers else 0, numbers[1] if len(numbers) > 1 else 0)
+
+
+def _is_runtime(part: Component) -> bool:
+    if part.cuda is None or part.variant == "cpu":
+        return False
+    if part.path is not None and _TOOLS.search(part.path):
+        return False
+    return part.name == "cudart" or part.name in FRAMEWORKS
+
+
+def _of_toolkit(part: Component) -> bool:
+    """A runtime of the base toolkit: under /usr/local/cuda, from a system package, or only announced."""
+    if part.name != "cudart":
+        return False
+    if part.path is not None and "site-packages" in part.path:
+        return False
+    if part.found_by in (*_HEARSAY, "dpkg", "rpm", "apk", "version-json", "version-txt"):
+        return True
+    return part.path is not None and _TOOLKIT.match(part.path) is not None
+
+
+def _best_of_toolkit(parts: list[Component]) -> list[Component]:
+    """What files and packages say beats what the environment announces."""
+    seen = [part for part in parts if part.found_by not in _HEARSAY]
+    return seen or parts
+
+
+def _somebody_uses_toolkit(image: ImageFacts, own: list[Component], toolkit: list[Component]) -> bool:
+    """Whether a binary outside toolkit and wheels needs a cudart that only the toolkit provides."""
+    bundled = {cuda_key(part.cuda)[0] for part in own if part.cuda}
+    majors = {cuda_key(part.cuda)[0] for part in toolkit if part.cuda}
+    for library in image.libraries:
+        if _TOOLKIT.match(library.path) or "site-packages" in library.path:
+            continue
+        for soname in library.needed:
+            match = re.match(r"libcudart\.so\.(\d+)", posixpath.basename(soname))
+            if match and int(match[1]) in majors - bundled:
+                return True
+    return False
+
+
+def _need(part: Component, decides: bool) -> Need:
+    weak = part.found_by in _HEARSAY or "." not in (part.cuda or "")
+    return Need(part, part.cuda or "", decides, weak)
