@@ -23,16 +23,12 @@ _BOARD_WORDS = {
 
 def gpu_matters(image: ImageFacts) -> bool:
     """Whether a GPU's brand, capability or class can change the answer for this image."""
-    formulas = [
-        entry.partition("=")[2].lower() for entry in image.config.env if entry.startswith("NVIDIA_REQUIRE_")
-    ]
+    formulas = [entry.partition("=")[2].lower() for entry in image.config.env if entry.startswith("NVIDIA_REQUIRE_")]
     named = any("brand" in formula or "arch" in formula for formula in formulas)
     return named or bool(image.compat) or bool(device_code(image)[0])
 
 
-def candidate_boards(
-    image: ImageFacts, host: HostFacts
-) -> Iterator[tuple[Gpu, dict[str, str], dict[str, str]]]:
+def candidate_boards(image: ImageFacts, host: HostFacts) -> Iterator[tuple[Gpu, dict[str, str], dict[str, str]]]:
     """Every kind of board that the host's driver could be driving, each once, with its facts and words."""
     jetson = host.os == "jetson"
     seen = set()
@@ -43,9 +39,7 @@ def candidate_boards(
         if kind in seen or not _driven(model.compute_capability, host):
             continue
         seen.add(kind)
-        gpu = Gpu(
-            None, model.compute_capability, model.brands, None, model.forward_compat, model.architecture
-        )
+        gpu = Gpu(None, model.compute_capability, model.brands, None, model.forward_compat, model.architecture)
         given = {"board": model.gpu_class, "compute_capability": model.compute_capability}
         words = {
             "board": _BOARD_WORDS[model.gpu_class],
@@ -85,9 +79,7 @@ def _brands(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Iterator[tuple[Gpu,
 
 def _eligibility(image: ImageFacts, gpu: Gpu) -> Iterator[tuple[Gpu, dict[str, str]]]:
     notes = {directory.note for directory in image.compat}
-    decided = gpu.forward_compat is not None or all(
-        board_is_eligible(gpu, note)[0] is not None for note in notes
-    )
+    decided = gpu.forward_compat is not None or all(board_is_eligible(gpu, note)[0] is not None for note in notes)
     if not image.compat or decided:
         yield gpu, {}
         return

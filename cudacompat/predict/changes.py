@@ -25,9 +25,7 @@ def option_changes(image: ImageFacts, host: HostFacts, verdict: Verdict) -> Iter
         changed = with_env(image, name, value)
         yield Change("option", text), changed, host
     if verdict.stage == "start" and host.injection == "legacy" and host.os == "linux":
-        text = (
-            "inject the GPU through CDI (docker run --device nvidia.com/gpu=all), which checks no requirement"
-        )
+        text = "inject the GPU through CDI (docker run --device nvidia.com/gpu=all), which checks no requirement"
         yield Change("option", text), image, replace(host, injection="cdi")
 
 
@@ -113,9 +111,7 @@ def with_compat(image: ImageFacts, cuda: str, libcuda: str) -> ImageFacts:
     library = SharedLibrary(path, (f"{directory}/libcuda.so.1",), "libcuda.so.1", libcuda, size=1)
     bare = without_compat(image)
     links = {**bare.links, "/usr/local/cuda": f"/usr/local/cuda-{cuda}"}
-    value = ":".join(
-        [_COMPAT_PATH, *split_ld_library_path(last_wins(image.config.env).get("LD_LIBRARY_PATH"))]
-    )
+    value = ":".join([_COMPAT_PATH, *split_ld_library_path(last_wins(image.config.env).get("LD_LIBRARY_PATH"))])
     added = replace(
         bare,
         compat=(CompatDirectory(directory, libcuda, None, True),),
@@ -157,9 +153,7 @@ def _other_wheels(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
 
 def _with_torch(image: ImageFacts, torch: Component, release: str, cuda: str, tag: str) -> ImageFacts:
     changed = replace(torch, version=f"{release}+{tag}", cuda=cuda, variant=tag)
-    wheels = [
-        part for part in image.components if "site-packages" in (part.path or "") and part.name == "cudart"
-    ]
+    wheels = [part for part in image.components if "site-packages" in (part.path or "") and part.name == "cudart"]
     kept = tuple(part for part in image.components if part not in wheels and part.name != "torch")
     kernels = tuple(file for file in image.kernels if "site-packages" not in file.path)
     return replace(image, components=(changed, *kept), kernels=kernels)

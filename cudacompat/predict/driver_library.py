@@ -17,7 +17,7 @@ def judge(launch: Launch) -> Judged:
     if found.kind == "stub":
         return _stub(found, extra)
     if found.kind == "baked":
-        return _baked(launch, found, extra)
+        return _baked(found, extra)
     if found.kind == "compat":
         return _compat(found, extra)
     return Judged(Stage("driver-library", "ok", f"the host's libcuda ({launch.host.driver})"), extra)
@@ -62,7 +62,7 @@ def _stub(found: Libcuda, extra: tuple[Finding, ...]) -> Judged:
     return Judged(stage, (finding, *extra))
 
 
-def _baked(launch: Launch, found: Libcuda, extra: tuple[Finding, ...]) -> Judged:
+def _baked(found: Libcuda, extra: tuple[Finding, ...]) -> Judged:
     summary = f"a driver library of the image wins: {_where(found)}"
     fix = "Remove the driver packages (libcuda, nvidia-utils, cuda-drivers) from the image."
     finding = Finding("driver-libraries-in-image", "warning", "driver-library", summary, fix, _seen(found))

@@ -53,9 +53,7 @@ def _seen(launch: Launch) -> tuple[Evidence, ...]:
 
 
 def _older(launch: Launch, version: str) -> Judged:
-    summary = (
-        f"the compat libcuda {version} is older than the kernel driver {launch.host.driver} and comes first"
-    )
+    summary = f"the compat libcuda {version} is older than the kernel driver {launch.host.driver} and comes first"
     fix = "Take the compat folder out of LD_LIBRARY_PATH (or ld.so.conf.d), or remove cuda-compat from the image."
     finding = Finding("compat-older-than-driver", "error", "init", summary, fix, _seen(launch))
     return Judged(Stage("init", "fails", summary, _seen(launch), cuda_error(803)), (finding,))
@@ -118,9 +116,7 @@ def _not_eligible(launch: Launch, version: str, grounds: str) -> Judged:
 def _branch(launch: Launch, version: str) -> Judged | None:
     accepted, grounds, confidence = branch_is_accepted(version, launch.host.driver or "", _note(launch))
     if accepted is None:
-        summary = (
-            f"whether compat libcuda {version} works on driver {launch.host.driver} is not known ({grounds})"
-        )
+        summary = f"whether compat libcuda {version} works on driver {launch.host.driver} is not known ({grounds})"
         return Judged(Stage("init", "unknown", summary, _seen(launch), missing=("compat branch",)))
     if not accepted:
         return _wrong_branch(launch, version, grounds, confidence)

@@ -112,7 +112,7 @@ def _needs(launch: Launch) -> Judged:
     notes = _leftovers([item for item in met if not item.need.decides], offer) + offer.findings
     if unmet:
         return _too_old(launch, unmet[0], offer, notes)
-    return _met(launch, [item for item in met if item.need.decides], offer, notes)
+    return _met([item for item in met if item.need.decides], offer, notes)
 
 
 def _nothing_needed(launch: Launch, offer: Offer) -> Judged:
@@ -120,9 +120,7 @@ def _nothing_needed(launch: Launch, offer: Offer) -> Judged:
         return Judged(Stage("init", "skipped", "no CUDA runtime was found in the image"), offer.findings)
     if all(part.variant == "cpu" for part in launch.image.components):
         return Judged(Stage("init", "skipped", "only CPU builds were found"), offer.findings)
-    known = [
-        part for part in launch.image.components if part.name not in ("libcuda-compat", "driver", "stub")
-    ]
+    known = [part for part in launch.image.components if part.name not in ("libcuda-compat", "driver", "stub")]
     if not known:
         return Judged(Stage("init", "skipped", "only driver libraries were found"), offer.findings)
     names = ", ".join(sorted({part.name for part in known})[:4])
@@ -167,21 +165,15 @@ def _too_old(launch: Launch, item: _Met, offer: Offer, notes: tuple[Finding, ...
     if item.need.weak and confidence == "high":
         confidence, reason = "medium", f"the need is taken from {part.found_by}"
     error: CudaError = cuda_error(35)
-    stage = Stage(
-        "init", "fails", summary, (part.evidence,), error, confidence=confidence, confidence_reason=reason
-    )
+    stage = Stage("init", "fails", summary, (part.evidence,), error, confidence=confidence, confidence_reason=reason)
     return Judged(stage, (finding, *notes))
 
 
 def _needs_words(item: _Met) -> str:
-    return (
-        f"needs CUDA {item.need.cuda} ({item.reason.split(', ')[0]})"
-        if "driver" in item.reason
-        else item.reason
-    )
+    return f"needs CUDA {item.need.cuda} ({item.reason.split(', ')[0]})" if "driver" in item.reason else item.reason
 
 
-def _met(launch: Launch, items: list[_Met], offer: Offer, notes: tuple[Finding, ...]) -> Judged:
+def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...]) -> Judged:
     by_minor = [item for item in items if item.path == "minor-version"]
     strongest = (by_minor or items)[0]
     part = strongest.need.component
@@ -210,9 +202,7 @@ def _minor_note(item: _Met, offer: Offer) -> Finding:
         "new since then fail (36)"
     )
     fix = "Make sure that the program carries machine code for the GPU, or use a newer driver."
-    return Finding(
-        "minor-version-compatibility", "note", "init", message, fix, (item.need.component.evidence,)
-    )
+    return Finding("minor-version-compatibility", "note", "init", message, fix, (item.need.component.evidence,))
 
 
 def _leftovers(items: list[_Met], offer: Offer) -> tuple[Finding, ...]:

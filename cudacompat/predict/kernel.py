@@ -45,9 +45,7 @@ def judge(launch: Launch) -> Judged:
 
 def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
     if launch.image.coverage.depth == "config":
-        return Judged(
-            Stage("kernel", "skipped", "layers were not read, so kernels were not looked for"), notes
-        )
+        return Judged(Stage("kernel", "skipped", "layers were not read, so kernels were not looked for"), notes)
     return Judged(Stage("kernel", "skipped", "no component that brings kernels was found"), notes)
 
 
@@ -89,9 +87,7 @@ def file_fit(file: Kernels, capability: str, driver_isa: str | None) -> tuple[Fi
     return "ptx-too-new", oldest.isa
 
 
-def _decide(
-    launch: Launch, judged: list[_Judgement], driver_isa: str | None, notes: tuple[Finding, ...]
-) -> Judged:
+def _decide(launch: Launch, judged: list[_Judgement], driver_isa: str | None, notes: tuple[Finding, ...]) -> Judged:
     main = [item for item in judged if item.code.name in MAIN_COMPONENTS or item.code.name == "program"]
     deciding = main or judged
     worst = max(deciding, key=lambda item: _WORST.index(item.fit))
@@ -144,9 +140,7 @@ def _unknown(launch: Launch, item: _Judgement, limits: tuple[Finding, ...]) -> J
         summary = f"{item.code.title} needs PTX {item.isa} compiled for {_board(launch)}: driver unknown"
         return Judged(Stage("kernel", "unknown", summary, _seen(item), missing=("driver",)), limits)
     summary = f"{item.code.title}: its device code was not read and no table lists it"
-    finding = Finding(
-        "kernels-unknown", "warning", "kernel", summary, "Run without --quick, on the full image."
-    )
+    finding = Finding("kernels-unknown", "warning", "kernel", summary, "Run without --quick, on the full image.")
     stage = Stage("kernel", "unknown", summary, missing=(f"device code of {item.code.name}",))
     return Judged(stage, (finding, *limits))
 

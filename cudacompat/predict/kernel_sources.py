@@ -87,9 +87,7 @@ def _title(part: Component) -> str:
 
 
 def _from_binaries(name: str, title: str, files: tuple[Kernels, ...]) -> Code:
-    main = tuple(
-        file for file in files if posixpath.basename(file.path).startswith(_MAIN_FILES.get(name, ("\0",)))
-    )
+    main = tuple(file for file in files if posixpath.basename(file.path).startswith(_MAIN_FILES.get(name, ("\0",))))
     return Code(name, title, main or files, all_needed=bool(main))
 
 
@@ -104,9 +102,7 @@ def _from_table(part: Component, image: ImageFacts) -> Code | None:
     ptx = tuple(Ptx(arch, row.ptx_isa) for arch in row.ptx or () if row.ptx_isa)
     file = Kernels(part.path or part.name, row.sass, ptx, part.name, "table", layer=part.layer)
     confidence: Confidence = "low" if row.confidence == "low" else "medium"
-    return Code(
-        part.name, _title(part), (file,), True, confidence, f"the wheel's list in the table: {row.source}"
-    )
+    return Code(part.name, _title(part), (file,), True, confidence, f"the wheel's list in the table: {row.source}")
 
 
 def _table_note(code: Code, image: ImageFacts) -> Finding:

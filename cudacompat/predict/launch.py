@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Stage
-from cudacompat.stack import Request, container_request, select_compat
+from cudacompat.stack import Request, compat_is_mounted, container_request, select_compat
 from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
 
 # Modes in which the GPU request travels as NVIDIA_VISIBLE_DEVICES, appended after the image's own env.
@@ -101,6 +101,4 @@ def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
 
 def mounts_compat(host: HostFacts) -> bool:
     """Whether compat files are bind-mounted among the driver's own, instead of a directory put in front."""
-    from cudacompat.stack import compat_is_mounted
-
     return compat_is_mounted(injection=host.injection or "none", toolkit=host.toolkit)

@@ -13,9 +13,7 @@ _CUDA_SONAME = re.compile(
     r"\.so\.[\d.]+"
 )
 # The one library of a framework without which importing it fails.
-_ENTRY_LIBRARIES = re.compile(
-    r".*/torch/lib/libtorch_cuda\.so|.*/onnxruntime/capi/libonnxruntime_providers_cuda\.so"
-)
+_ENTRY_LIBRARIES = re.compile(r".*/torch/lib/libtorch_cuda\.so|.*/onnxruntime/capi/libonnxruntime_providers_cuda\.so")
 
 
 def judge(launch: Launch) -> Judged:

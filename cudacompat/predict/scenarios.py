@@ -66,7 +66,7 @@ def _cases_of_unknown_gpu(image: ImageFacts, host: HostFacts) -> Iterator[Case]:
     if not gpu_matters(image):
         yield from _cases(image, host, Gpu(), {}, {})
         return
-    for gpu, given, words in candidate_boards(image, host):
+    for gpu, given, words in candidate_boards(host):
         yield from _cases(image, host, gpu, given, words)
 
 
@@ -78,9 +78,7 @@ def _cases(
             yield Case({**given, **more, **extra}, {**words, **more_words, **extra}, filled, board)
 
 
-def _host_cases(
-    image: ImageFacts, host: HostFacts
-) -> Iterator[tuple[HostFacts, dict[str, str], dict[str, str]]]:
+def _host_cases(image: ImageFacts, host: HostFacts) -> Iterator[tuple[HostFacts, dict[str, str], dict[str, str]]]:
     for mode, mode_given, mode_words in _modes(host):
         filled = replace(host, injection=mode)  # type: ignore[arg-type]
         if host.toolkit is not None or not any(directory.standard for directory in image.compat):

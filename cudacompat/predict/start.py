@@ -61,6 +61,9 @@ def _requirements(launch: Launch) -> Judged:
         return _disabled(launch, seen)
     if not launch.request.requirements:
         return Judged(Stage("start", "ok", "the image sets no requirement"))
+    if launch.host.driver is None or launch.host.driver_cuda is None:
+        summary = "the image's requirements cannot be compared: the driver is not known"
+        return Judged(Stage("start", "unknown", summary, seen, missing=("driver",)))
     refusal = refused(launch, dialect)
     if refusal is None:
         return Judged(Stage("start", "ok", "the image's requirements are met", seen))

@@ -56,9 +56,7 @@ def has_cuda(image: ImageFacts) -> bool:
 def _fails(stage: Stage) -> Verdict:
     code = f" ({stage.error.code})" if stage.error and stage.error.code is not None else ""
     summary = f"{_STAGE_WORDS[stage.stage]}{code}: {stage.summary}"
-    return Verdict(
-        "fails", stage.stage, None, stage.error, stage.confidence, stage.confidence_reason, summary
-    )
+    return Verdict("fails", stage.stage, None, stage.error, stage.confidence, stage.confidence_reason, summary)
 
 
 def _no_cuda(image: ImageFacts) -> Verdict:

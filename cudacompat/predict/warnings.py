@@ -37,9 +37,7 @@ def _cpu_builds(image: ImageFacts) -> tuple[Finding, ...]:
 
 def _coverage(image: ImageFacts) -> tuple[Finding, ...]:
     if image.coverage.depth == "config":
-        message = (
-            "only manifest and config were read: files, wheels and kernels in the layers were not judged"
-        )
+        message = "only manifest and config were read: files, wheels and kernels in the layers were not judged"
         return (Finding("config-only", "note", None, message, "Run without --quick for the whole answer."),)
     if image.coverage.complete:
         return ()
