@@ -19,7 +19,8 @@ class LayerBlob:
     ``digest`` names the layer in reports. ``content_digest`` is what the raw bytes of ``stream`` must hash
     to and ``diff_id`` what the uncompressed tar must hash to; either may be None where the source's
     format states none. ``stream`` is read forward; where ``stream.seekable()`` is true a reader may jump
-    over payloads instead. It stays valid until the next blob is asked for.
+    over payloads instead. It stays valid until the next blob is asked for. ``entries`` stands in for the
+    stream where a source has files instead of a tar.
     """
 
     digest: str
@@ -28,6 +29,7 @@ class LayerBlob:
     stream: BinaryIO
     content_digest: str | None = None
     diff_id: str | None = None
+    entries: Iterator[tuple[Entry, Content]] | None = None
 
 
 class OpenImage(ABC):

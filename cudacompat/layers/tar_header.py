@@ -1,0 +1,105 @@
+"""Tar headers: one 512-byte block to its fields, and the extended headers that override them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cudacompat.errors import TargetError
+
+BLOCK = 512
+ZERO_BLOCK = bytes(BLOCK)
+
+# Linux knows no longer path; nothing that is longer could ever have been extracted.
+MAX_PATH = 4096
+
+_BLANK_CHECKSUM = 8 * 0x20
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A member's header as it stands. ``size`` is the stored bytes that follow, ``block`` the raw 512."""
+
+    name: bytes
+    size: int
+    type: bytes
+    linkname: bytes
+    block: bytes
+
+
+def parse_header(block: bytes, where: str) -> Header:
+    """The fields of a header block. Raises TargetError when it is none: a wrong checksum, a wrong number."""
+    _check_sum(block, where)
+    name = block[:100].partition(b"\0")[0]
+    # GNU's own format uses the prefix field for other things.
+    if block[345] and block[257:263] == b"ustar\0":
+        name = block[345:500].partition(b"\0")[0] + b"/" + name
+    return Header(
+        name,
+        number(block[124:136], where),
+        block[156:157],
+        block[157:257].partition(b"\0")[0],
+        block,
+    )
+
+
+def number(field: bytes, where: str) -> int:
+    """A numeric field: octal digits, or base 256 where octal would not do. Raises TargetError."""
+    if field[0] & 0x80:
+        if field[0] != 0x80:
+            raise TargetError(f"{where} is broken: a tar header has a negative or oversized number.")
+        return int.from_bytes(field[1:], "big")
+    digits = field.partition(b"\0")[0].strip()
+    if not digits:
+        return 0
+    # int() alone would take signs, underscores and a 0o in front.
+    if not digits.isdigit():
+        raise TargetError(f"{where} is broken: a tar header has {digits[:12]!r} for a number.")
+    try:
+        return int(digits, 8)
+    except ValueError:
+        raise TargetError(f"{where} is broken: a tar header has {digits[:12]!r} for a number.") from None
+
+
+def _check_sum(block: bytes, where: str) -> None:
+    stated = number(block[148:156], where)
+    total = sum(block) - sum(block[148:156]) + _BLANK_CHECKSUM
+    if total == stated:
+        return
+    # Some old writers summed signed bytes.
+    signed = total - 256 * sum(byte > 127 for byte in block[:148] + block[156:])
+    if signed != stated:
+        raise TargetError(f"{where} is broken: a tar header's checksum is wrong, or it is no tar at all.")
+
+
+def parse_pax(data: bytes, where: str) -> list[tuple[str, bytes]]:
+    """The records of an extended header, in order; keys repeat in old sparse maps. Raises TargetError."""
+    records: list[tuple[str, bytes]] = []
+    at = 0
+    while at < len(data):
+        space = data.find(b" ", at, at + 20)
+        length = int(data[at:space]) if space > at and data[at:space].isdigit() else 0
+        record = data[space + 1 : at + length]
+        key, equals, value = record.partition(b"=")
+        if not equals or not record.endswith(b"\n") or at + length > len(data):
+            if not data[at:].strip(b"\0"):
+                break  # padding that some writer counted in
+            raise TargetError(f"{where} is broken: an extended tar header cannot be parsed.")
+        records.append((key.decode("utf-8", "replace"), value[:-1]))
+        at += length
+    return records
+
+
+def normalise(name: bytes) -> str:
+    """A member's name as an absolute path: ".." never leaves the root, doubled slashes and "." vanish.
+
+    Bytes that are no UTF-8 become lone surrogates, as Python's own file functions write them.
+    """
+    parts: list[str] = []
+    for part in name.decode("utf-8", "surrogateescape").split("/"):
+        if part in {"", "."}:
+            continue
+        if part != "..":
+            parts.append(part)
+        elif parts:
+            parts.pop()
+    return "/" + "/".join(parts)
