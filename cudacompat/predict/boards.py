@@ -28,7 +28,7 @@ def gpu_matters(image: ImageFacts) -> bool:
     return named or bool(image.compat) or bool(device_code(image)[0])
 
 
-def candidate_boards(image: ImageFacts, host: HostFacts) -> Iterator[tuple[Gpu, dict[str, str], dict[str, str]]]:
+def candidate_boards(host: HostFacts) -> Iterator[tuple[Gpu, dict[str, str], dict[str, str]]]:
     """Every kind of board that the host's driver could be driving, each once, with its facts and words."""
     jetson = host.os == "jetson"
     seen = set()

@@ -26,7 +26,9 @@ REQUIRE = (
 INJECTIONS: tuple[Injection, ...] = ("legacy", "cdi", "enroot", "apptainer", "gke")
 
 runtimes = st.sampled_from(CUDA).map(cudart)
-wheels = st.sampled_from([torch("2.5.1", "12.4"), torch("2.7.0", "12.6"), torch("2.9.0", "12.8"), torch("2.9.1", "13.0")])
+wheels = st.sampled_from(
+    [torch("2.5.1", "12.4"), torch("2.7.0", "12.6"), torch("2.9.0", "12.8"), torch("2.9.1", "13.0")]
+)
 
 
 @st.composite
