@@ -8,8 +8,6 @@ from types import MappingProxyType
 from cudacompat.layers.documents import items, members, parse_object, text, texts
 from cudacompat.model import ImageConfig
 
-UNKNOWN_PLATFORM = "unknown/unknown"
-
 
 def parse_config(raw: bytes, where: str) -> ImageConfig:
     """The config in ``raw``, an OCI or Docker image config (JSON).

@@ -164,20 +164,23 @@ class FileTape:
 
     def content(self, size: int, path: str) -> TapeContent:
         """The next ``size`` bytes as a file's content. Nothing is read yet."""
-        return _FileContent(self, self._file, self._position, size, path)
+        return FileContent(self, self._file, self._position, size, path)
 
 
-class _FileContent(TapeContent):
+class FileContent(TapeContent):
+    """A file's content inside a file that can be read at any offset; ``start`` is where it begins."""
+
     seekable = True
 
     def __init__(self, tape: FileTape, file: RandomAccess, start: int, size: int, path: str) -> None:
         super().__init__(size, path, tape.where)
         self._tape = tape
         self._file = file
-        self._start = start
+        self.start = start
         self._read = 0
 
     def read(self, limit: int = -1) -> bytes:
+        """The next bytes, at most ``limit``."""
         left = self.size - self._read
         wanted = left if limit < 0 else min(limit, left)
         data = self.read_at(self._read, wanted)
@@ -185,16 +188,19 @@ class _FileContent(TapeContent):
         return data
 
     def chunks(self) -> Iterator[bytes | memoryview]:
+        """The remaining bytes, 1 MiB at a time."""
         while chunk := self.read(_CHUNK):
             yield chunk
 
     def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes at an offset from the file's start; short at the end of file."""
         length = 0 if offset < 0 else max(0, min(length, self.size - offset))
-        data = self._file.read_at(self._start + offset, length)
+        data = self._file.read_at(self.start + offset, length)
         if len(data) < length:
             raise self._truncated()
         return data
 
     def close(self) -> None:
+        """Jump over the content, read or not."""
         if self._tape.skip(self.size) < self.size:
             raise self._truncated()

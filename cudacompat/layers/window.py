@@ -68,6 +68,11 @@ class Window(io.RawIOBase):
             data += more
         return data
 
+    def part(self, start: int, size: int) -> Window:
+        """A window inside this one."""
+        start = min(start, self.size)
+        return Window(self._descriptor, self._start + start, min(size, self.size - start))
+
 
 class SeekableStream:
     """Any seekable stream as RandomAccess, from its current position on."""

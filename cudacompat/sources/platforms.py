@@ -14,6 +14,7 @@ DEFAULT_PLATFORM = "linux/amd64"
 
 _ARCHITECTURES = {"x86_64": "amd64", "x86-64": "amd64", "aarch64": "arm64", "armhf": "arm", "armel": "arm/v6"}
 _DEFAULT_VARIANTS = {"arm64": "v8", "arm": "v7", "amd64": "v1"}
+_NO_PLATFORM = "unknown/unknown"
 _PART = re.compile(r"[A-Za-z0-9_.-]+")
 _NO_MATCH = 1_000_000
 
@@ -60,9 +61,7 @@ def choose(manifests: Sequence[object], wanted: str | None, where: str) -> Choic
     descriptor, platform = _best(offers, None if wanted is None else normalise(wanted), where)
     note = None
     if wanted is None and len(available) > 1:
-        note = (
-            f"No platform was named: {platform or 'an image without one'} was read of {', '.join(available)}."
-        )
+        note = f"No platform was named: {platform or 'an image without one'} was read of {', '.join(available)}."
     return Choice(descriptor, platform, available, note)
 
 
@@ -71,22 +70,24 @@ def fits(offered: str, wanted: str) -> bool:
     return _distance(offered, normalise(wanted)) < _NO_MATCH
 
 
+def is_attestation(descriptor: Mapping[str, object], where: str) -> bool:
+    """Whether an entry of an index describes another entry instead of being an image."""
+    annotations = members(descriptor.get("annotations"), f"{where}: annotations")
+    if "vnd.docker.reference.type" in annotations:
+        return True
+    stated = descriptor.get("platform")
+    return bool(stated) and platform_of(members(stated, f"{where}: platform"), where).startswith(_NO_PLATFORM)
+
+
 def _offers(manifests: Sequence[object], where: str) -> list[tuple[Mapping[str, object], str | None]]:
     found: list[tuple[Mapping[str, object], str | None]] = []
     for item in manifests:
         descriptor = members(item, f"{where}: an entry")
         stated = descriptor.get("platform")
         platform = platform_of(members(stated, f"{where}: platform"), where) if stated else None
-        if not _is_attestation(descriptor, platform, where):
+        if not is_attestation(descriptor, where):
             found.append((descriptor, platform))
     return found
-
-
-def _is_attestation(descriptor: Mapping[str, object], platform: str | None, where: str) -> bool:
-    annotations = members(descriptor.get("annotations"), f"{where}: annotations")
-    if "vnd.docker.reference.type" in annotations:
-        return True
-    return platform is not None and platform.startswith("unknown/unknown")
 
 
 def _best(

@@ -46,9 +46,7 @@ def test_reads_every_field() -> None:
     [
         pytest.param(config(), id="nothing but a platform"),
         pytest.param(config(config=None, rootfs=None, history=None), id="null objects"),
-        pytest.param(
-            config(config={"Env": None, "Labels": None, "Entrypoint": None, "Cmd": None}), id="null fields"
-        ),
+        pytest.param(config(config={"Env": None, "Labels": None, "Entrypoint": None, "Cmd": None}), id="null fields"),
     ],
 )
 def test_absent_and_null_count_as_empty(raw: bytes) -> None:
@@ -61,9 +59,7 @@ def test_absent_and_null_count_as_empty(raw: bytes) -> None:
     ("fields", "platform"),
     [
         pytest.param({"os": None, "architecture": None}, "unknown/unknown", id="nothing said"),
-        pytest.param(
-            {"os": "linux", "architecture": "arm64", "variant": "v8"}, "linux/arm64/v8", id="variant"
-        ),
+        pytest.param({"os": "linux", "architecture": "arm64", "variant": "v8"}, "linux/arm64/v8", id="variant"),
         pytest.param({"variant": ""}, "linux/amd64", id="empty variant"),
     ],
 )

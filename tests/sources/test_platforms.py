@@ -59,15 +59,11 @@ def test_says_what_the_index_offers() -> None:
             r"the index has no image for linux/amd64; it offers linux/arm64/v8\.",
             id="another platform",
         ),
-        pytest.param(
-            [ARMV7], "linux/arm/v6", "no image for linux/arm/v6", id="a newer variant than asked for"
-        ),
+        pytest.param([ARMV7], "linux/arm/v6", "no image for linux/arm/v6", id="a newer variant than asked for"),
         pytest.param([ATTESTATION], None, "the index lists no image", id="nothing but attestations"),
         pytest.param([], None, "the index lists no image", id="an empty index"),
         pytest.param(["x"], None, "the index: an entry should be an object", id="an entry that is a string"),
-        pytest.param(
-            [{"platform": []}, {"platform": [1]}], None, "should be an object", id="a platform list"
-        ),
+        pytest.param([{"platform": []}, {"platform": [1]}], None, "should be an object", id="a platform list"),
     ],
 )
 def test_refusals(manifests: list[object], wanted: str | None, message: str) -> None:
