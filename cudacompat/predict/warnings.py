@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cudacompat.evidence.conflicts import disagreements
 from cudacompat.model import Finding, HostFacts, ImageFacts
+from cudacompat.predict.disagreements import disagreements
 
 
 def image_findings(image: ImageFacts, host: HostFacts) -> tuple[Finding, ...]:

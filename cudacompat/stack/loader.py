@@ -143,9 +143,7 @@ def _default_directory(container: Container) -> Libcuda | None:
     return max(candidates, key=lambda found: (version_key(found.version), found.kind == "host"))
 
 
-def _named(
-    directory: str, libraries: Iterable[SharedLibrary], links: Mapping[str, str]
-) -> SharedLibrary | None:
+def _named(directory: str, libraries: Iterable[SharedLibrary], links: Mapping[str, str]) -> SharedLibrary | None:
     """The library that the path DIRECTORY/libcuda.so.1 leads to: LD_LIBRARY_PATH needs this very name."""
     target = resolve(posixpath.join(directory, _SONAME), links)
     wanted = {target, posixpath.join(directory, _SONAME)}
