@@ -60,6 +60,6 @@ def test_public_names_exist() -> None:
 
 
 def test_predict_is_the_function() -> None:
-    import cudacompat.predict  # noqa: F401
+    import cudacompat.predict
 
     assert callable(cudacompat.predict)

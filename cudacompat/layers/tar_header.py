@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from cudacompat.errors import TargetError
@@ -12,6 +13,10 @@ ZERO_BLOCK = bytes(BLOCK)
 # Linux knows no longer path; nothing that is longer could ever have been extracted.
 MAX_PATH = 4096
 
+# File systems end far below; offsets computed from anything larger would not fit a system call.
+MAX_SIZE = 1 << 60
+
+_OCTAL = re.compile(rb"[0-7]{1,12}")
 _BLANK_CHECKSUM = 8 * 0x20
 
 
@@ -52,16 +57,14 @@ def number(field: bytes, where: str) -> int:
     if not digits:
         return 0
     # int() alone would take signs, underscores and a 0o in front.
-    if not digits.isdigit():
-        raise TargetError(f"{where} is broken: a tar header has {digits[:12]!r} for a number.")
-    try:
-        return int(digits, 8)
-    except ValueError:
-        raise TargetError(f"{where} is broken: a tar header has {digits[:12]!r} for a number.") from None
+    if not _OCTAL.fullmatch(digits):
+        raise TargetError(f"{where} is broken: a tar header has {digits!r} for a number.")
+    return int(digits, 8)
 
 
 def _check_sum(block: bytes, where: str) -> None:
-    stated = number(block[148:156], where)
+    field = block[148:156].partition(b"\0")[0].strip()
+    stated = int(field, 8) if _OCTAL.fullmatch(field) else -1
     total = sum(block) - sum(block[148:156]) + _BLANK_CHECKSUM
     if total == stated:
         return

@@ -10,7 +10,17 @@ from cudacompat.layers import sparse
 from cudacompat.layers.interface import Content, Entry, EntryKind
 from cudacompat.layers.limits import LIMITS, Limits
 from cudacompat.layers.tape import Tape, TapeContent
-from cudacompat.layers.tar_header import BLOCK, MAX_PATH, ZERO_BLOCK, Header, normalise, number, parse_header, parse_pax
+from cudacompat.layers.tar_header import (
+    BLOCK,
+    MAX_PATH,
+    MAX_SIZE,
+    ZERO_BLOCK,
+    Header,
+    normalise,
+    number,
+    parse_header,
+    parse_pax,
+)
 
 _MAX_EXTENDED = 1 << 20
 _MAX_LONG_NAME = 64 << 10
@@ -128,6 +138,8 @@ class TarWalk:
         size = header.size if overrides.size is None else overrides.size
         if header.type in _HEADER_ONLY:
             size = 0
+        if size > MAX_SIZE:
+            raise TargetError(f"{self._where} is broken: {path} claims to have {size} bytes.")
         if kind == "file" and (header.type == b"S" or overrides.sparse):
             return self._sparse(path, size, header, overrides)
         stored = self._tape.content(size, path)

@@ -71,7 +71,8 @@ def _factor(text: str, facts: Mapping[str, str | None], device_visible: bool) ->
     if fact is None or (not device_visible and name.lower() in ("arch", "brand")):
         return True
     met = _compare_brand(fact, operator, value) if name.lower() == "brand" else _compare(fact, operator, value)
-    if not met and len(text.encode()) >= _LONGEST_TEXT:
+    # Upstream writes a false comparison as "name op value", with blanks, into a buffer of this size.
+    if not met and len(f"{name} {operator} {value}".encode(errors="surrogateescape")) >= _LONGEST_TEXT:
         raise _InvalidExpressionError
     return met
 
@@ -95,6 +96,9 @@ def _compare(fact: str, operator: str, value: str) -> bool:
 
 
 def _numbers(version: str) -> list[int]:
+    """The numbers of a version; an empty host fact counts as zero, an empty value never gets here."""
+    if not version:
+        return []
     if not _VERSION.fullmatch(version):
         raise _InvalidExpressionError
     numbers = [int(part) for part in version.split(".") if part]

@@ -115,9 +115,7 @@ def image(
 def gpu(name: str) -> Gpu:
     """A board of the bundled table."""
     model = tables.find_gpu(name)
-    return Gpu(
-        model.name, model.compute_capability, model.brands, None, model.forward_compat, model.architecture
-    )
+    return Gpu(model.name, model.compute_capability, model.brands, None, model.forward_compat, model.architecture)
 
 
 def host(
