@@ -63,7 +63,7 @@ class LayerWalk:
     def _in_place(self, file: RandomAccess) -> Iterator[tuple[Entry, Content]]:
         self._note_media_type(None)
         self._check_size(file.size)
-        digest = self._blob.content_digest or self._blob.diff_id
+        digest = self._blob.content_digest if self._blob.content_digest is not None else self._blob.diff_id
         if digest is not None and file.size <= MAX_HASHED_IN_PLACE:
             self._check_in_place(file, digest)
         elif digest is not None:
@@ -75,7 +75,7 @@ class LayerWalk:
 
     def _streamed(self) -> Iterator[tuple[Entry, Content]]:
         blob = self._blob
-        algorithm = algorithm_of(blob.content_digest, self._where) if blob.content_digest else None
+        algorithm = None if blob.content_digest is None else algorithm_of(blob.content_digest, self._where)
         raw = RawBytes(blob.stream, self._where, algorithm)
         codec = recognise(raw.head)
         self._note_media_type(codec.name if codec else None)

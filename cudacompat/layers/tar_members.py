@@ -88,12 +88,12 @@ class TarWalk:
         self._tape.skip(-content.size % BLOCK)
 
     def _next_header(self) -> Header | None:
-        """The next header; None at the end. One zero block alone is no end, unless nothing follows."""
+        """The next header; None at the end: two zero blocks, or as far as the bytes go."""
         block = self._tape.take(BLOCK)
         if block == ZERO_BLOCK:
-            block = self._tape.take(BLOCK)
-            if block in (ZERO_BLOCK, b""):
-                return None
+            if self._tape.take(BLOCK) not in {ZERO_BLOCK, b""}:
+                raise TargetError(f"{self._where} is broken: a lone zero block stands between its tar members.")
+            return None
         if not block:
             return None
         if len(block) < BLOCK:
