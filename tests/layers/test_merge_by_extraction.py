@@ -40,9 +40,7 @@ def unpack(operations: list[Operation], root: Path) -> list[bytes]:
             path /= ".wh..wh..opq"
         if os.path.lexists(path) and not (kind == "folder" and path.is_dir() and not path.is_symlink()):
             continue
-        if any(
-            part.is_symlink() or part.is_file() for part in list(path.relative_to(root).parents) and parents(path, root)
-        ):
+        if any(part.is_symlink() or part.is_file() for part in parents(path, root)):
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         inside = str(path.relative_to(root))
@@ -64,7 +62,7 @@ def parents(path: Path, root: Path) -> list[Path]:
 
 def lay_over(upper: Path, lower: Path) -> None:
     """What mounting ``upper`` over ``lower`` shows, made in ``lower``."""
-    names = sorted(os.listdir(upper))
+    names = sorted(path.name for path in upper.iterdir())
     if ".wh..wh..opq" in names:
         for item in lower.iterdir():
             remove(item)
@@ -99,7 +97,7 @@ def listed(root: Path) -> dict[str, str]:
             path = Path(folder_name, name)
             inside = "/" + str(path.relative_to(root))
             if path.is_symlink():
-                found[inside] = f"-> {os.readlink(path)}"
+                found[inside] = f"-> {path.readlink()}"
             elif path.is_file():
                 found[inside] = path.read_text()
     return found
