@@ -52,7 +52,7 @@ class OpenImage(ABC):
     def layer_order(self) -> tuple[str, ...]:
         """``LayerBlob.digest`` of all layers, lowest first; final once ``layers()`` is exhausted."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 -- most sources hold nothing open
         """Release connections and files. Calling it twice is harmless."""
 
 

@@ -152,7 +152,7 @@ class FileTape:
 
     def take(self, count: int) -> bytes:
         """The next bytes, fewer than ``count`` only at the end."""
-        data = self._file.read_at(self._position, count)
+        data = _read_at(self._file, self._position, count, self.where)
         self._position += len(data)
         return data
 
@@ -195,7 +195,7 @@ class FileContent(TapeContent):
     def read_at(self, offset: int, length: int) -> bytes:
         """Bytes at an offset from the file's start; short at the end of file."""
         length = 0 if offset < 0 else max(0, min(length, self.size - offset))
-        data = self._file.read_at(self.start + offset, length)
+        data = _read_at(self._file, self.start + offset, length, self._where)
         if len(data) < length:
             raise self._truncated()
         return data
@@ -204,3 +204,10 @@ class FileContent(TapeContent):
         """Jump over the content, read or not."""
         if self._tape.skip(self.size) < self.size:
             raise self._truncated()
+
+
+def _read_at(file: RandomAccess, offset: int, length: int, where: str) -> bytes:
+    try:
+        return file.read_at(offset, length)
+    except OSError as error:
+        raise TargetError(f"{where} could not be read: {error.strerror or error}.") from error

@@ -83,5 +83,5 @@ def _eligibility(image: ImageFacts, gpu: Gpu) -> Iterator[tuple[Gpu, dict[str, s
     if not image.compat or decided:
         yield gpu, {}
         return
-    yield replace(gpu, forward_compat=True), {"forward_compat": "supported on this board"}
-    yield replace(gpu, forward_compat=False), {"forward_compat": "not supported on this board"}
+    yield replace(gpu, forward_compat=True), {"forward_compat": "forward compatibility is supported"}
+    yield replace(gpu, forward_compat=False), {"forward_compat": "forward compatibility is not supported"}

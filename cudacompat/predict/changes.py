@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from cudacompat import tables
 from cudacompat.model import Change, CompatDirectory, Component, HostFacts, ImageFacts, SharedLibrary, Verdict
-from cudacompat.predict.launch import last_wins
+from cudacompat.predict.environment import last_wins
 from cudacompat.predict.needs import FRAMEWORKS, cuda_key, runtime_needs
 from cudacompat.stack.loader import GKE_DIRECTORY, split_ld_library_path, version_key
 

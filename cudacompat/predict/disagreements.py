@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cudacompat.model import Component, Evidence, ImageFacts
-from cudacompat.predict.launch import last_wins
+from cudacompat.predict.environment import last_wins
 from cudacompat.predict.needs import FRAMEWORKS, cuda_key
 
 
@@ -34,7 +34,7 @@ def _base(image: ImageFacts) -> Component | None:
     ]
     parts = [part for part in parts if part.linkage != "static"]
     seen = [part for part in parts if part.found_by not in ("env", "label", "history")]
-    return (seen or parts or [None])[0]
+    return next(iter(seen or parts), None)
 
 
 def _announced(image: ImageFacts, base: Component | None) -> Iterator[Disagreement]:

@@ -9,7 +9,7 @@ from cudacompat.model import CudaError, Evidence, Finding, Stage
 from cudacompat.predict import forward
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.predict.needs import Need, cuda_key, runtime_needs
+from cudacompat.predict.needs import Need, cuda_key
 from cudacompat.predict.offer import Offer, offered
 from cudacompat.stack.loader import version_key
 
@@ -42,7 +42,7 @@ def _driver_given(launch: Launch) -> Judged | None:
 
 def describe_needs(launch: Launch) -> str:
     """What the strongest deciding need asks of a driver, for a sentence that must do without one."""
-    needs = [need for need in runtime_needs(launch.image) if need.decides]
+    needs = [need for need in launch.needs if need.decides]
     if not needs:
         return ""
     strongest = needs[0]
@@ -101,7 +101,7 @@ def _not_driven(launch: Launch, capability: str, why: str, source: str) -> Judge
 
 def _needs(launch: Launch) -> Judged:
     offer = offered(launch)
-    needs = runtime_needs(launch.image)
+    needs = launch.needs
     if not needs:
         return _nothing_needed(launch, offer)
     if offer.cuda is None:

@@ -8,7 +8,7 @@ from typing import Literal
 from cudacompat import tables
 from cudacompat.model import Evidence, Finding, Kernels, Stage
 from cudacompat.predict.errors import cuda_error
-from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code, device_code
+from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code
 from cudacompat.predict.launch import Judged, Launch
 from cudacompat.predict.needs import cuda_key
 from cudacompat.predict.offer import offered
@@ -30,7 +30,7 @@ class _Judgement:
 
 def judge(launch: Launch) -> Judged:
     """The worst main component decides; a lesser one that lacks code is a named limit."""
-    codes, notes = device_code(launch.image)
+    codes, notes = launch.code, launch.code_notes
     if not codes:
         return _nothing(launch, notes)
     capability = launch.gpu.compute_capability

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Stage
+from cudacompat.predict.environment import last_wins
+from cudacompat.predict.kernel_sources import Code, device_code
+from cudacompat.predict.needs import Need, runtime_needs
 from cudacompat.stack import Request, compat_is_mounted, container_request, select_compat
 from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
 
 # Modes in which the GPU request travels as NVIDIA_VISIBLE_DEVICES, appended after the image's own env.
 _ENV_REQUEST = ("legacy", "csv")
+
+NO_GPU = Gpu()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +30,19 @@ class Judged:
 class Launch:
     """An image on a host with one GPU model; injection mode and toolkit version are decided.
 
-    ``request`` is what the container runtime reads from the environment, ``libcuda`` what the loader takes.
+    ``request`` is what the container runtime reads from the environment, ``libcuda`` what the loader takes,
+    ``needs`` the runtimes that the image would load and ``code`` its components' device code.
     """
 
     image: ImageFacts
     host: HostFacts
-    gpu: Gpu
     env: Mapping[str, str]
     request: Request
     libcuda: Libcuda
+    needs: tuple[Need, ...]
+    code: tuple[Code, ...]
+    code_notes: tuple[Finding, ...] = ()
+    gpu: Gpu = NO_GPU
 
     @property
     def injection(self) -> str:
@@ -41,20 +50,17 @@ class Launch:
         return self.host.injection or "none"
 
 
-def launch(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Launch:
-    """Fill in what follows from image and host alone."""
+def launch(image: ImageFacts, host: HostFacts) -> Launch:
+    """Fill in what follows from image and host alone; the board is put in afterwards."""
     env = last_wins(image.config.env)
     injection = host.injection or "none"
     given = list(image.config.env)
     if injection in _ENV_REQUEST:
         given.append("NVIDIA_VISIBLE_DEVICES=all")
     request = container_request(given, runtime="enroot" if injection == "enroot" else "toolkit")
-    return Launch(image, host, gpu, env, request, _libcuda(image, host, env, request))
-
-
-def last_wins(env: tuple[str, ...]) -> dict[str, str]:
-    """The environment a process sees: of duplicates the last one counts."""
-    return dict(entry.split("=", 1) for entry in env if "=" in entry)
+    code, notes = device_code(image)
+    libcuda = _libcuda(image, host, env, request)
+    return Launch(image, host, env, request, libcuda, runtime_needs(image), code, notes)
 
 
 def hands_in_libcuda(injection: str, request: Request) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Stage, Verdict
+from cudacompat.model import Finding, Stage, Verdict
 from cudacompat.model.prediction import StageName
 from cudacompat.predict import driver_library, init, kernel, libraries, platform, request, start
-from cudacompat.predict.launch import Judged, Launch, launch
+from cudacompat.predict.launch import Judged, Launch
 from cudacompat.predict.verdict import fold, has_cuda
 
 _RULES: tuple[tuple[StageName, Callable[[Launch], Judged]], ...] = (
@@ -33,10 +33,9 @@ class Play:
     findings: tuple[Finding, ...]
 
 
-def play(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Play:
-    """Judge the stages in order until one fails; injection mode and toolkit must be decided."""
-    scene = launch(image, host, gpu)
-    cuda = has_cuda(image)
+def play(scene: Launch) -> Play:
+    """Judge the stages in order until one fails; injection mode, toolkit and board must be decided."""
+    cuda = has_cuda(scene.image)
     stages: list[Stage] = []
     findings: list[Finding] = []
     for name, judge in _RULES:
@@ -50,4 +49,4 @@ def play(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Play:
         findings.extend(judged.findings)
     reached = len(stages)
     stages.extend(Stage(name, "skipped", "not reached") for name, _ in _RULES[reached:])
-    return Play(tuple(stages), fold(image, stages), tuple(findings))
+    return Play(tuple(stages), fold(scene.image, stages), tuple(findings))

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Scenario, Stage, Verdict
+from cudacompat.model.host import Injection
 from cudacompat.model.prediction import STAGES
 from cudacompat.predict.boards import candidate_boards, gpu_matters, variants
+from cudacompat.predict.launch import Launch, launch
 from cudacompat.predict.play import Play, play
 from cudacompat.predict.verdict import key, merge, rank
 from cudacompat.stack import compat_generations, injections_of
@@ -59,7 +61,14 @@ def _worst(answers: Sequence[Merged]) -> Merged:
 
 
 def _played(image: ImageFacts, cases: Iterable[Case]) -> list[tuple[Case, Play]]:
-    return [(case, play(image, case.host, case.gpu)) for case in cases]
+    """Most cases differ in the board alone, so what does not depend on it is worked out once."""
+    scenes: dict[HostFacts, Launch] = {}
+    played = []
+    for case in cases:
+        if case.host not in scenes:
+            scenes[case.host] = launch(image, case.host)
+        played.append((case, play(replace(scenes[case.host], gpu=case.gpu))))
+    return played
 
 
 def _cases_of_unknown_gpu(image: ImageFacts, host: HostFacts) -> Iterator[Case]:
@@ -80,7 +89,7 @@ def _cases(
 
 def _host_cases(image: ImageFacts, host: HostFacts) -> Iterator[tuple[HostFacts, dict[str, str], dict[str, str]]]:
     for mode, mode_given, mode_words in _modes(host):
-        filled = replace(host, injection=mode)  # type: ignore[arg-type]
+        filled = replace(host, injection=mode)
         if host.toolkit is not None or not any(directory.standard for directory in image.compat):
             yield filled, mode_given, mode_words
             continue
@@ -91,7 +100,7 @@ def _host_cases(image: ImageFacts, host: HostFacts) -> Iterator[tuple[HostFacts,
             yield replace(filled, toolkit=toolkit), {**mode_given, **more}, {**mode_words, **words}
 
 
-def _modes(host: HostFacts) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
+def _modes(host: HostFacts) -> Iterator[tuple[Injection, dict[str, str], dict[str, str]]]:
     if host.injection is not None:
         yield host.injection, {}, {}
         return
@@ -100,7 +109,7 @@ def _modes(host: HostFacts) -> Iterator[tuple[str, dict[str, str], dict[str, str
         return
     choices = injections_of(host.docker, host.toolkit)
     for choice in choices:
-        given = {"injection": choice.injection} if len(choices) > 1 else {}
+        given: dict[str, str] = {"injection": choice.injection} if len(choices) > 1 else {}
         words = {"injection": _WORDS["injection"].get(choice.injection, choice.injection)} if given else {}
         yield choice.injection, given, words
 
@@ -118,9 +127,17 @@ def _merge(played: Sequence[tuple[Case, Play]]) -> Merged:
 
 
 def _summary(scenarios: Sequence[Scenario]) -> str:
-    parts = [f"{scenario.text}: {scenario.verdict.outcome}" for scenario in scenarios[:3]]
-    more = f"; and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
-    return "; ".join(parts) + more
+    names = list(dict.fromkeys(name.replace("_", " ") for scenario in scenarios for name in scenario.given))
+    ends = list(dict.fromkeys(_ending(scenario.verdict) for scenario in scenarios))
+    return f"depends on {' and '.join(names) or 'facts that were not given'}: " + ", or ".join(ends[:4])
+
+
+def _ending(verdict: Verdict) -> str:
+    words = {"runs": "runs", "runs-limited": "runs with limits", "unknown": "cannot be told"}
+    if verdict.outcome != "fails":
+        return words.get(verdict.outcome, verdict.outcome)
+    code = f" with {verdict.error.code}" if verdict.error and verdict.error.code is not None else ""
+    return "refused at start" if verdict.stage == "start" else f"fails{code} ({verdict.stage})"
 
 
 def _stages(played: Sequence[tuple[Case, Play]], verdict: Verdict) -> tuple[Stage, ...]:
@@ -153,44 +170,95 @@ def _unique(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _grouped(played: Sequence[tuple[Case, Play]]) -> tuple[Scenario, ...]:
-    """The scenarios with facts that do not decide dropped and values that agree joined."""
-    rows = [(dict(case.given), dict(case.words), result.verdict) for case, result in played]
+    """The scenarios with facts that do not decide dropped and values that end alike joined."""
+    rows: list[_Row] = [(dict(case.given), result.verdict) for case, result in played]
     for name in _DROP_ORDER:
         if not _decides(name, rows):
-            for given, words, _ in rows:
+            for given, _ in rows:
                 given.pop(name, None)
-                words.pop(name, None)
-    for name in _DROP_ORDER:
-        rows = _joined(name, rows)
-    return tuple(Scenario(given, verdict, ", ".join(words.values())) for given, words, verdict in rows)
+    values = _values(rows)
+    for name in (*_DROP_ORDER, *_DROP_ORDER):
+        rows = _joined(name, rows, values)
+    words: dict[tuple[str, str, str | None], str] = {
+        (name, value, case.host.injection): case.words.get(name, value)
+        for case, _ in played
+        for name, value in case.given.items()
+    }
+    return tuple(Scenario(_flat(given), verdict, _text(given, words)) for given, verdict in rows)
 
 
-_Row = tuple[dict[str, str], dict[str, str], Verdict]
+_Given = dict[str, str | tuple[str, ...]]
+_Row = tuple[_Given, Verdict]
 
 
-def _without(given: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
+def _flat(given: Mapping[str, str | tuple[str, ...]]) -> dict[str, str]:
+    return {name: ", ".join(_each(value)) for name, value in given.items()}
+
+
+def _each(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if value is None else ((value,) if isinstance(value, str) else value)
+
+
+def _text(given: _Given, words: Mapping[tuple[str, str, str | None], str]) -> str:
+    """The scenario in plain words; a list of capabilities names what it is only once."""
+    modes = _each(given.get("injection")) or tuple(mode for _, _, mode in words if mode)
+    parts = []
+    for name, value in given.items():
+        if name == "compute_capability":
+            parts.append("compute capability " + ", ".join(_each(value)))
+            continue
+        texts = [words[name, each, mode] for each in _each(value) for mode in modes if (name, each, mode) in words]
+        parts.append(" or ".join(dict.fromkeys(texts)))
+    return ", ".join(parts)
+
+
+def _without(given: _Given, name: str) -> tuple[tuple[str, object], ...]:
     return tuple(sorted((fact, value) for fact, value in given.items() if fact != name))
 
 
 def _decides(name: str, rows: Sequence[_Row]) -> bool:
     """Whether two scenarios that differ in this fact alone end differently."""
     seen: dict[object, object] = {}
-    for given, _, verdict in rows:
-        other = _without(given, name)
-        if seen.setdefault(other, key(verdict)) != key(verdict):
-            return True
-    return False
+    return any(seen.setdefault(_without(given, name), key(verdict)) != key(verdict) for given, verdict in rows)
 
 
-def _joined(name: str, rows: Sequence[_Row]) -> list[_Row]:
+# A fact whose possible values hang on another one.
+_SCOPES = {"compute_capability": "board", "forward_compat": "board", "toolkit": "injection"}
+
+
+def _values(rows: Sequence[_Row]) -> dict[tuple[str, str | None], set[str]]:
+    """Every value that a fact takes, within the fact that it hangs on."""
+    found: dict[tuple[str, str | None], set[str]] = {}
+    for given, _ in rows:
+        for name, value in given.items():
+            scopes = _each(given.get(_SCOPES.get(name, ""))) or (None,)
+            for scope in scopes:
+                found.setdefault((name, scope), set()).update(_each(value))
+    return found
+
+
+def _joined(name: str, rows: Sequence[_Row], values: Mapping[tuple[str, str | None], set[str]]) -> list[_Row]:
+    """Rows that differ in this fact alone and end alike become one; a fact free to take any value goes."""
     groups: dict[object, list[_Row]] = {}
-    for row in rows:
-        groups.setdefault((_without(row[0], name), key(row[2])), []).append(row)
-    joined = []
-    for group in groups.values():
-        given, words, verdict = group[0]
-        if name in given:
-            given = {**given, name: ", ".join(dict.fromkeys(row[0][name] for row in group))}
-            words = {**words, name: " or ".join(dict.fromkeys(row[1].get(name, "") for row in group))}
-        joined.append((given, words, verdict))
-    return joined
+    for given, verdict in rows:
+        groups.setdefault((_without(given, name), key(verdict)), []).append((given, verdict))
+    return [_one(name, group, values) for group in groups.values()]
+
+
+def _one(name: str, group: Sequence[_Row], values: Mapping[tuple[str, str | None], set[str]]) -> _Row:
+    given, verdict = dict(group[0][0]), group[0][1]
+    if name not in given:
+        return given, verdict
+    told = tuple(dict.fromkeys(each for row, _ in group for each in _each(row.get(name))))
+    scopes = _each(given.get(_SCOPES.get(name, "")))
+    every = {
+        value
+        for (fact, scope), told in values.items()
+        if fact == name and (not scopes or scope in scopes)
+        for value in told
+    }
+    if set(told) >= every or any(name not in row for row, _ in group):
+        del given[name]
+    else:
+        given[name] = told if len(told) > 1 else told[0]
+    return given, verdict

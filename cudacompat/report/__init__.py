@@ -1,1 +1,22 @@
-"""Being written."""
+"""Reports for people and programs. A new output format is one file here and one line in ``FORMATS``."""
+
+from __future__ import annotations
+
+import importlib
+
+from cudacompat.report.interface import Render, Result, Unread
+from cudacompat.report.style import Style
+
+# Name on the command line -> module with a function ``render(results, style) -> str``.
+FORMATS = {
+    "text": "cudacompat.report.text",
+    "json": "cudacompat.report.json",
+}
+
+__all__ = ["FORMATS", "Render", "Result", "Style", "Unread", "renderer"]
+
+
+def renderer(name: str) -> Render:
+    """The function that writes a format; its module is imported only now."""
+    render: Render = importlib.import_module(FORMATS[name]).render
+    return render

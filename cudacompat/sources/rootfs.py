@@ -179,7 +179,9 @@ class OpenFile(Content):
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Bytes at an offset from the file's start; short at the end of file."""
-        length = 0 if offset < 0 else max(0, min(length, self.size - offset))
+        length = min(length, self.size - offset)
+        if offset < 0 or length <= 0:
+            return b""
         try:
             data = os.pread(self._descriptor, length, offset)
         except OSError as error:

@@ -230,7 +230,9 @@ class CompressedArchive(_Archive):
 
     def _members(self) -> Iterator[tuple[Entry, Content]]:
         pieces = unpacked(RawBytes(self._window(), self.where), self.where, ARCHIVE_LIMITS)
-        return TarWalk(StreamTape(pieces, self.where), ARCHIVE_LIMITS).members()
+        tape = StreamTape(pieces, self.where)
+        yield from TarWalk(tape, ARCHIVE_LIMITS).members()
+        tape.drain()  # a stream that is cut behind the tar's end is cut all the same
 
 
 class ContentStream(io.RawIOBase):

@@ -25,18 +25,18 @@ _CDI = ModeChoice("cdi", "Docker 29.2.0 and newer tries CDI first for --gpus")
 _CDI_FROM = Version("29.2.0")
 _GENERATIONS = {
     "legacy": (
-        ("1.17.3", "toolkit 1.17.3 or older, which mounts compat libraries"),
-        ("1.17.4", "toolkit 1.17.4 to 1.17.6, which ignores compat libraries"),
-        ("1.20.0", "toolkit 1.17.7 or newer, which puts newer compat libraries first"),
+        ("1.17.3", "toolkit up to 1.17.3 (compat libraries are mounted)"),
+        ("1.17.4", "toolkit 1.17.4 to 1.17.6 (compat libraries are ignored)"),
+        ("1.20.0", "toolkit 1.17.7 or newer (newer compat libraries come first)"),
     ),
     "cdi": (
-        ("1.17.4", "toolkit 1.17.4 or older, which ignores compat libraries"),
-        ("1.17.8", "toolkit 1.17.5 to 1.19, which puts newer compat libraries first"),
-        ("1.20.0", "toolkit 1.20.0 or newer, which asks the compat library's own branch list"),
+        ("1.17.4", "toolkit up to 1.17.4 (compat libraries are ignored)"),
+        ("1.17.8", "toolkit 1.17.5 to 1.19 (newer compat libraries come first)"),
+        ("1.20.0", "toolkit 1.20 or newer (the compat library's branch list decides)"),
     ),
     "csv": (
-        ("1.18.2", "toolkit before 1.19, which ignores compat libraries"),
-        ("1.20.0", "toolkit 1.19 or newer, which compares CUDA versions"),
+        ("1.18.2", "toolkit before 1.19 (compat libraries are ignored)"),
+        ("1.20.0", "toolkit 1.19 or newer (CUDA versions are compared)"),
     ),
 }
 

@@ -165,7 +165,8 @@ def _by_soname(directory: str, container: Container) -> SharedLibrary | None:
     ]
     if here:
         return max(here, key=lambda library: version_key(library.version))
-    return _named(directory, container.libraries, container.links)
+    named = _named(directory, container.libraries, container.links)
+    return named if named is not None and named.size > 0 else None
 
 
 def _is_libcuda(library: SharedLibrary) -> bool:

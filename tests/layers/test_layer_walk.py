@@ -200,3 +200,15 @@ def test_a_changed_header_with_its_checksum_mended(at: int, value: int, second: 
             assert ".." not in path.split("/")
     except TargetError:
         pass
+
+
+def test_a_file_that_fails_says_so() -> None:
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() >= 512:
+                raise OSError(5, "Input/output error")
+            return super().read(size)
+
+    layer = replace(blob(TAR), stream=Broken(TAR))
+    with pytest.raises(TargetError, match=r"^Layer sha256:test could not be read: Input/output error\.$"):
+        walked(layer)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import cudacompat.predict
+import cudacompat
 from cudacompat.predict.rules import RULES
 
-ROOM = Path(cudacompat.predict.__file__).parent
+ROOM = Path(cudacompat.__file__).parent / "predict"
 
 
 def raised_rules() -> set[str]:

@@ -1,0 +1,162 @@
+"""The Python API: one call for each question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from cudacompat._version import __version__
+from cudacompat.errors import HostError
+from cudacompat.host import HostOptions, local_host, read_host_file, with_options
+from cudacompat.host.local import local_machine
+from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Prediction, Report, Tool
+
+# Called with a few words on what is being read now.
+Progress = Callable[[str], None]
+
+
+def check(
+    target: str,
+    *,
+    driver: str | None = None,
+    gpus: Sequence[str | Gpu] | None = None,
+    compute_capability: str | None = None,
+    host: HostFacts | str | Path | None = None,
+    injection: str | None = None,
+    toolkit: str | None = None,
+    docker: str | None = None,
+    driver_cuda: str | None = None,
+    host_os: str | None = None,
+    platform: str | None = None,
+    quick: bool = False,
+    insecure_hosts: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Predict what `docker run --gpus` will do with an image on a host.
+
+    ``target`` is an image as the command line takes it ("name:tag", "registry:repo/app:1.2",
+    "docker-archive:app.tar", a path). The host is described by ``driver`` ("535.183.01"), ``gpus`` (names
+    as nvidia-smi prints them), ``compute_capability`` ("8.0") and so on; or by ``host``: ready facts or a
+    file's path, over which the other values are laid. With neither, this machine is asked; facts that it
+    does not tell stay unknown and are never guessed. ``quick`` reads manifest and config only.
+    ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification.
+
+    Raises TargetError when the image cannot be read, HostError for an unreadable host file, UsageError for
+    values that make no sense.
+    """
+    options = HostOptions(
+        driver=driver,
+        driver_cuda=driver_cuda,
+        os=host_os,
+        gpus=tuple(gpus or ()),
+        compute_capability=compute_capability,
+        injection=injection,
+        toolkit=toolkit,
+        docker=docker,
+    )
+    facts = host_or_unknown(host, options)
+    if gpus is not None and not gpus and compute_capability is None:
+        facts = replace(facts, gpus=())
+    image = inspect(target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, progress=progress)
+    return report_on(image, facts)
+
+
+def inspect(
+    target: str,
+    *,
+    platform: str | None = None,
+    quick: bool = False,
+    insecure_hosts: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> ImageFacts:
+    """What CUDA is in an image, with evidence. Nothing of the image is executed or written to disk.
+
+    Raises TargetError when the image cannot be read, UsageError when ``target`` or ``platform`` is none.
+    """
+    from cudacompat.evidence.collect import collect
+    from cudacompat.sources import open_image
+
+    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts))
+    try:
+        return collect(image, depth="config" if quick else "full", progress=progress)
+    finally:
+        image.close()
+
+
+def host_facts(
+    *,
+    driver: str | None = None,
+    gpus: Sequence[str | Gpu] = (),
+    compute_capability: str | None = None,
+    host: HostFacts | str | Path | None = None,
+    injection: str | None = None,
+    toolkit: str | None = None,
+    docker: str | None = None,
+    driver_cuda: str | None = None,
+    host_os: str | None = None,
+) -> HostFacts:
+    """Host facts from the values given, from a file, or (with neither) from this machine.
+
+    Raises HostError when the file cannot be read, or when this machine has no NVIDIA driver to ask;
+    UsageError for values that make no sense.
+    """
+    options = HostOptions(
+        driver=driver,
+        driver_cuda=driver_cuda,
+        os=host_os,
+        gpus=tuple(gpus),
+        compute_capability=compute_capability,
+        injection=injection,
+        toolkit=toolkit,
+        docker=docker,
+    )
+    return _host(host, options)
+
+
+def _host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+    if isinstance(host, HostFacts):
+        return with_options(options, host)
+    if host is not None:
+        return with_options(options, read_host_file(host))
+    if options.describes_a_host():
+        return with_options(options)
+    return with_options(options, local_host())
+
+
+def host_or_unknown(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+    """Host facts for a check: where this machine has nothing to tell, everything stays unknown, with the reason.
+
+    Raises HostError for an unreadable file only, and UsageError.
+    """
+    try:
+        return _host(host, options)
+    except HostError as error:
+        if host is not None:
+            raise
+        nobody = HostFacts(machine=local_machine(), origin="this machine", notes=(str(error),))
+        return with_options(options, nobody)
+
+
+def report_on(image: ImageFacts, host: HostFacts) -> Report:
+    """The report for facts at hand: predicts, and adds what only the day of the check can tell."""
+    from cudacompat import tables
+    from cudacompat.predict import predict
+
+    return Report(tool(), host, image, _with_age(predict(image, host), tables.edition_age_note(date.today())))
+
+
+def tool() -> Tool:
+    """Who reports: this version with the tables in use."""
+    from cudacompat import tables
+
+    return Tool("cudacompat", __version__, tables.edition())
+
+
+def _with_age(prediction: Prediction, note: str | None) -> Prediction:
+    if note is None:
+        return prediction
+    fix = "Update cudacompat, or import a newer edition (cudacompat data import FILE)."
+    finding = Finding("data-edition-old", "note", None, note, fix)
+    return replace(prediction, findings=(*prediction.findings, finding))

@@ -1,0 +1,96 @@
+"""The config file: cudacompat.toml in the current folder, or the file that CUDACOMPAT_CONFIG names.
+
+A table for each command ([check], [inspect], ...) with its options by their long names. Options and
+variables win over it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+VARIABLE = "CUDACOMPAT_CONFIG"
+FILE = "cudacompat.toml"
+_LONGEST = 1 << 20
+# A checkout that somebody else wrote may bring a file of that name. It must not choose what gets
+# overwritten, nor which registry is trusted without TLS.
+_ONLY_WHEN_NAMED = frozenset({"output", "insecure"})
+
+
+def default_map(command: click.Command, name: str) -> dict[str, Any]:
+    """The command's defaults from the file, by parameter name. Raises click.UsageError."""
+    named = os.environ.get(VARIABLE)
+    path = Path(named or FILE)
+    if not named and not path.is_file():
+        return {}
+    table = _load(path).get(name, {})
+    if not isinstance(table, dict):
+        raise click.UsageError(f"{path}: [{name}] must be a table.")
+    return _by_parameter(command, name, table, path, trusted=bool(named))
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise click.UsageError(f"the config file {path} is longer than 1 MiB.")
+        return tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise click.UsageError(f"the config file {path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"the config file {path} is no TOML: {error}.") from error
+
+
+def _by_parameter(
+    command: click.Command, name: str, table: Mapping[str, Any], path: Path, *, trusted: bool
+) -> dict[str, Any]:
+    options = _options(command)
+    found = {}
+    for key, value in table.items():
+        wanted = key.replace("_", "-")
+        if wanted not in options:
+            raise click.UsageError(f"{path}: [{name}] has no option {key!r}{_near(wanted, options)}.")
+        if wanted in _ONLY_WHEN_NAMED and not trusted:
+            raise click.UsageError(f"{path}: {key!r} counts only in a file that {VARIABLE} names, or as an option.")
+        found[options[wanted].name or ""] = _value(options[wanted], value, f"{path}: [{name}] {key}")
+    return found
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    return {
+        text.removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option)
+        for text in option.opts
+        if text.startswith("--")
+    }
+
+
+def _near(key: str, options: Mapping[str, click.Option]) -> str:
+    near = difflib.get_close_matches(key, options, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _value(option: click.Option, value: Any, where: str) -> Any:
+    """The value in the shape that the option takes: a list for repeatable ones, true or false for flags."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise click.UsageError(f"{where} must be true or false.")
+        return value
+    items = value if isinstance(value, list) and option.multiple else [value]
+    if not all(isinstance(item, str) for item in items):
+        kind = "a text in quotes, or a list of them" if option.multiple else "a text in quotes"
+        raise click.UsageError(f"{where} must be {kind}: 12.10 and 12.1 are the same number.")
+    return items if option.multiple else value

@@ -1,0 +1,102 @@
+"""Options that several commands share. Each has its variable CUDACOMPAT_<OPTION>."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+from click.types import StringParamType
+
+from cudacompat.cli.config import default_map
+from cudacompat.model.host import INJECTIONS
+from cudacompat.report import FORMATS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Listed(StringParamType):
+    """A text whose variable may hold several, separated by commas: GPU names have spaces in them."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """The variable's parts."""
+        return [part.strip() for part in rv.split(",") if part.strip()]
+
+
+LISTED = Listed()
+
+
+class Command(click.Command):
+    """A command that takes its defaults from the config file's table of its name."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context with the file's values below options and variables."""
+        extra.setdefault("default_map", default_map(self, info_name or ""))
+        return super().make_context(info_name, args, parent, **extra)
+
+
+def option(*names: str, **attributes: Any) -> Callable[[Function], Function]:
+    """A click option with its variable."""
+    long = next(name for name in names if name.startswith("--"))
+    variable = "CUDACOMPAT_" + long.removeprefix("--").upper().replace("-", "_")
+    return click.option(*names, envvar=variable, **attributes)
+
+
+def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Several options as one decorator, shown in this order."""
+
+    def decorate(function: Function) -> Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+HOST_OPTIONS = together(
+    option("--driver", metavar="VERSION", help="The host's driver version, such as 535.183.01."),
+    option(
+        "--gpu",
+        "gpus",
+        multiple=True,
+        type=LISTED,
+        metavar="NAME",
+        help="A GPU of the host, as nvidia-smi prints it, such as A100; several times for several; 'none' for none.",
+    ),
+    option("--compute-capability", metavar="X.Y", help="The GPU's compute capability, such as 8.0."),
+    option(
+        "--host",
+        metavar="FILE",
+        help="Host facts from a file: JSON of 'cudacompat host', or output of 'nvidia-smi -q -x'.",
+    ),
+    option("--driver-cuda", metavar="X.Y", help="The CUDA version that nvidia-smi prints; needed for Jetson only."),
+    option("--host-os", type=click.Choice(("linux", "wsl2", "jetson")), help="What the host runs; default linux."),
+    option("--injection", type=click.Choice(INJECTIONS), help="How GPUs get into containers on this host."),
+    option("--toolkit-version", "toolkit", metavar="VERSION", help="The NVIDIA container toolkit's version."),
+    option("--docker-version", "docker", metavar="VERSION", help="The Docker engine's version."),
+)
+
+IMAGE_OPTIONS = together(
+    option("--platform", metavar="OS/ARCH", help="Which image of a multi-platform index, such as linux/arm64."),
+    option("--quick", is_flag=True, help="Read manifest and config only: one second, less certain."),
+    option(
+        "--insecure",
+        multiple=True,
+        type=LISTED,
+        metavar="HOST",
+        help="A registry (host:port) to speak to without TLS or its verification.",
+    ),
+)
+
+OUTPUT_OPTIONS = together(
+    option("--format", "format_", type=click.Choice(tuple(FORMATS)), default="text", show_default=True),
+    option("--output", "-o", metavar="FILE", help="Write the report there instead of to stdout."),
+)
+
+PROGRESS_OPTIONS = together(
+    option("--verbose", "-v", is_flag=True, help="Show the evidence behind every statement."),
+    option("--quiet", "-q", is_flag=True, help="One line for each target, and no progress."),
+    option("--no-progress", is_flag=True, help="No progress line on the terminal."),
+)

@@ -1,0 +1,115 @@
+"""GPU products by the names that drivers, labels and people use."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cudacompat.errors import UsageError
+from cudacompat.tables.store import Row, remembered, rows, sources
+from cudacompat.tables.types import GpuModel
+
+# Words that drivers put in front in some releases and leave out in others.
+_FREE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "device", "generation"})
+# Words that make another product: a name without them does not mean one with them.
+_TELLING = frozenset({"laptop", "max", "mobile", "embedded", "drive", "grid", "cmp", "dgx", "d"})
+_MEMORY = re.compile(r"\d+(?:gb|mb|g)")
+_SUFFIX = re.compile(r"[-\s]+(?:SHARED|MIG[-\s].*|MIG-INVALID)$", re.IGNORECASE)
+_MOST_CHOICES = 8
+
+
+@remembered
+def gpus() -> tuple[GpuModel, ...]:
+    """Every product whose name stands for one compute capability, and each vGPU profile family."""
+    return tuple(model for row in rows("gpus") for model in _models(row))
+
+
+def _models(row: Row) -> Iterable[GpuModel]:
+    capabilities = [row["compute_capability"]] if "compute_capability" in row else row["candidates"]
+    for capability in capabilities:
+        yield GpuModel(
+            name=row["name"],
+            compute_capability=capability,
+            architecture=row["architecture"],
+            gpu_class=row["class"],
+            brands=tuple(row["brands"]),
+            forward_compat=row["forward_compat"],
+            source=sources("gpus", row),
+        )
+
+
+@remembered
+def _index() -> tuple[tuple[frozenset[str], GpuModel], ...]:
+    """Each name and alias as its words; vGPU profile families have no name of their own."""
+    entries = []
+    for row in rows("gpus"):
+        names = [] if "prefix" in row else [row["name"], *row.get("aliases", [])]
+        for model in _models(row):
+            entries += [(frozenset(_words(name)), model) for name in names]
+    return tuple(entries)
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"\b(rtx|gtx|titan|tesla|quadro)(?=[0-9a-z]*\d)", r"\1 ", name.lower())
+    return re.findall(r"[a-z0-9.]+", spaced)
+
+
+@remembered
+def find_gpu(name: str) -> GpuModel:
+    """The product that a name stands for.
+
+    Vendor words, MIG and sharing suffixes, dashes and case do not matter; a memory size only where it
+    tells products apart. Several products that agree in everything a prediction uses are one. Raises
+    UsageError with the choices when they do not agree, and with near names when nothing fits.
+    """
+    text = _SUFFIX.sub("", name.strip())
+    profile = _vgpu(text)
+    if profile is not None:
+        return profile
+    words = frozenset(_words(text))
+    found = _matching(words) or _matching(frozenset(word for word in words if not _MEMORY.fullmatch(word)))
+    if not words - _FREE or not found:
+        raise UsageError(_unknown(name))
+    kinds = {(m.compute_capability, m.gpu_class, frozenset(m.brands), m.forward_compat) for m in found}
+    if len(kinds) > 1:
+        raise UsageError(_ambiguous(name, found))
+    names = {model.name for model in found}
+    return found[0] if len(names) == 1 else replace(found[0], name=text)
+
+
+def _vgpu(text: str) -> GpuModel | None:
+    """A vGPU guest's name: the board's name, a dash and a profile ("NVIDIA A40-8Q")."""
+    for row in rows("gpus"):
+        prefix = row.get("prefix", "").lower()
+        if prefix and text.lower().removeprefix("nvidia ").startswith(prefix.removeprefix("nvidia ")):
+            profile = text[len(prefix) - 1 :]
+            if re.fullmatch(r"\d+[abcqABCQ]?|[\d-]+[abcqABCQ](?:ME)?", text.rpartition("-")[2]) and profile:
+                return replace(next(iter(_models(row))), name=text)
+    return None
+
+
+def _matching(words: frozenset[str]) -> list[GpuModel]:
+    """Products whose names hold all the words: those that add nothing first, else those that add detail."""
+    if not words - _FREE:
+        return []
+    within = [(have, model) for have, model in _index() if words - _FREE <= have]
+    plain = [model for have, model in within if not (have - words) & _TELLING]
+    exact = [model for have, model in within if not have - words - _FREE]
+    chosen = exact or plain or [model for _, model in within]
+    return list(dict.fromkeys(chosen))
+
+
+def _unknown(name: str) -> str:
+    known = {model.name for model in gpus()}
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    return f"the GPU {name[:60]!r} is not in the table{hint} Or give --compute-capability."
+
+
+def _ambiguous(name: str, found: list[GpuModel]) -> str:
+    names = [f"{m.name} ({m.compute_capability})" for m in found]
+    shown = ", ".join(dict.fromkeys(names[:_MOST_CHOICES]))
+    more = f" and {len(names) - _MOST_CHOICES} more" if len(names) > _MOST_CHOICES else ""
+    return f"the GPU name {name[:60]!r} fits several products: {shown}{more}. Give the full name."
