@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from cudacompat.workloads.names import is_near
 from cudacompat.workloads.slurm.options import OptionUse, parse_options
 
 MAGIC = "#SBATCH"
@@ -125,18 +126,7 @@ def near_miss(line: str) -> NearMiss | None:
     if re.match(r"#\s*SBATCH\s+-", stripped, re.IGNORECASE):
         return "case"
     word = re.match(r"#\s*([A-Z]+)", stripped)
-    if word and _MISSPELT.match(stripped) and _close(word[1], "SBATCH"):
+    if word and _MISSPELT.match(stripped) and is_near(word[1], "SBATCH"):
         return "misspelt"
     return None
 
-
-def _close(word: str, wanted: str) -> bool:
-    """Whether one edit or one swap of neighbours makes ``word`` into ``wanted``."""
-    if abs(len(word) - len(wanted)) > 1 or word == wanted:
-        return False
-    if sorted(word) == sorted(wanted):
-        return sum(a != b for a, b in zip(word, wanted, strict=True)) == 2
-    shorter, longer = sorted((word, wanted), key=len)
-    if len(shorter) < len(longer):
-        return any(longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer)))
-    return sum(a != b for a, b in zip(word, wanted, strict=True)) == 1
