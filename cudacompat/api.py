@@ -28,7 +28,7 @@ def check(
     toolkit: str | None = None,
     docker: str | None = None,
     driver_cuda: str | None = None,
-    host_os: str | None = None,
+    os: str | None = None,
     platform: str | None = None,
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
@@ -49,7 +49,7 @@ def check(
     options = HostOptions(
         driver=driver,
         driver_cuda=driver_cuda,
-        os=host_os,
+        os=os,
         gpus=tuple(gpus or ()),
         compute_capability=compute_capability,
         injection=injection,
@@ -95,7 +95,7 @@ def host_facts(
     toolkit: str | None = None,
     docker: str | None = None,
     driver_cuda: str | None = None,
-    host_os: str | None = None,
+    os: str | None = None,
 ) -> HostFacts:
     """Host facts from the values given, from a file, or (with neither) from this machine.
 
@@ -105,7 +105,7 @@ def host_facts(
     options = HostOptions(
         driver=driver,
         driver_cuda=driver_cuda,
-        os=host_os,
+        os=os,
         gpus=tuple(gpus),
         compute_capability=compute_capability,
         injection=injection,

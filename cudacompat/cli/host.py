@@ -44,7 +44,7 @@ def command(
         toolkit=toolkit,
         docker=docker,
         driver_cuda=driver_cuda,
-        host_os=host_os,
+        os=host_os,
     )
     if format_ == "json":
         from cudacompat.report.document import HOST_SCHEMA, host_document
