@@ -27,6 +27,7 @@ _ACCEPTED = (OCI_INDEX, DOCKER_INDEX, OCI_MANIFEST, DOCKER_MANIFEST)
 _SCHEMA_1 = "application/vnd.docker.distribution.manifest.v1+prettyjws;q=0.5"
 _ACCEPT = ", ".join((*_ACCEPTED, _SCHEMA_1))
 _ERROR_CODE = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
+_WANTS_TLS = re.compile(rb"https server|https port|plain http to an ssl", re.IGNORECASE)
 _MAX_ERROR = 64 << 10
 
 
@@ -80,21 +81,24 @@ class Endpoint:
     def _find_scheme(self, rest: str, headers: dict[str, str]) -> requests.Response:
         """The first request of all: it shows which of the schemes allowed here the host speaks."""
         first_error: UnavailableError | None = None
-        schemes = self._trust.schemes(self._address)
-        for scheme in schemes:
+        for scheme in self._trust.schemes(self._address):
             try:
                 response = self._transport.get(f"{scheme}://{rest}", headers)
             except UnavailableError as error:
                 first_error = first_error or error
                 continue
-            # What servers answer to plain HTTP on a port for TLS.
-            if response.status_code == 400 and scheme != schemes[-1]:
-                first_error = UnavailableError(f"{self.host} answered 400 to a request without TLS.")
-                response.close()
+            if response.status_code == 400 and scheme == "http" and self._wants_tls(response):
                 continue
             self._scheme = scheme
             return response
         raise first_error or UnavailableError(f"{self.host} could not be asked.")
+
+    def _wants_tls(self, response: requests.Response) -> bool:
+        """Whether a server says that its port is one for TLS; common servers all answer 400 and say so."""
+        body = read_body(response, _MAX_ERROR, f"The answer of {self.host}")
+        if _WANTS_TLS.search(body):
+            return True
+        raise UnavailableError(f"{self.host} answered 400.")
 
     def _is_ours(self, response: requests.Response) -> bool:
         """Whether an answer is this registry's own and not that of a host it sent us to."""

@@ -88,17 +88,33 @@ def registry(
         yield f"127.0.0.1:{port}"
 
 
-def push(layout: Path, name: str, *, user: str | None = None, tls: bool = False) -> None:
+def push(layout: Path, tag: str, name: str, *, user: str | None = None) -> None:
     """Push an OCI layout's image, or all images of its index, as they are; ``name`` is host/repository:tag."""
     need("skopeo")
-    options = [] if user is None else ["--dest-creds", user]
-    options += ["--dest-cert-dir", str(layout.parent)] if tls else []
+    options = ["--quiet", "--all", "--preserve-digests", "--dest-tls-verify=false"]
+    options += ["--dest-creds", user] if user is not None else []
+    run("skopeo", "--insecure-policy", "copy", *options, f"oci:{layout}:{tag}", f"docker://{name}")
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody else vouches for, and its key."""
+    need("openssl")
+    certificate, key = folder / "registry.crt", folder / "registry.key"
+    subject = ("-subj", "/CN=tests", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
     run(
-        *("skopeo", "copy", "--quiet", "--all", "--preserve-digests", "--dest-tls-verify=false"),
-        *options,
-        f"oci:{layout}",
-        f"docker://{name}",
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        *subject,
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
     )
+    return certificate, key
 
 
 @contextmanager
