@@ -7,7 +7,7 @@ import socket
 import ssl
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -34,12 +34,9 @@ _NO_PROXY: Mapping[str, str] = {"http": "", "https": ""}
 class Transport:
     """A session with one registry and the hosts it sends us to. Errors name ``trust``'s rules and hosts only."""
 
-    def __init__(self, trust: Trust, sleep: Callable[[float], None] = time.sleep) -> None:
-        import requests
-
+    def __init__(self, trust: Trust) -> None:
         self._trust = trust
-        self._sleep = sleep
-        self._session = requests.Session()
+        self._session = _new_session()
         self._session.headers.update({"User-Agent": f"cudacompat/{__version__}", "Accept-Encoding": "identity"})
 
     def close(self) -> None:
@@ -59,7 +56,7 @@ class Transport:
             if response.status_code not in _REDIRECTS or location is None:
                 return response
             response.close()
-            following = urljoin(url, location)
+            following = _joined(url, location)
             if _origin(following) != _origin(url):
                 sent.pop("Authorization", None)
             url = following
@@ -79,12 +76,12 @@ class Transport:
             except ConnectionResetError as error:
                 if last:
                     raise UnavailableError(f"{_host(url)} broke off the connection {_ATTEMPTS} times.") from error
-                self._sleep(0.25 * attempt)
+                time.sleep(0.25 * attempt)
                 continue
             if response.status_code not in _RETRIED or last:
                 return response
             response.close()
-            self._sleep(_wait(response.headers.get("Retry-After"), attempt, url))
+            time.sleep(_wait(response.headers.get("Retry-After"), attempt, url))
         raise AssertionError("the last attempt returns or raises")
 
     def _once(
@@ -149,6 +146,18 @@ def body_errors(where: str) -> Iterator[None]:
         raise TargetError(f"{where} could not be read to its end: {reason}; try again.") from error
 
 
+def _new_session() -> requests.Session:
+    import requests
+
+    class OneHop(requests.Session):
+        """Knows no redirects: even unfollowed ones have their bodies read, whatever their size."""
+
+        def get_redirect_target(self, _resp: requests.Response) -> None:
+            return None
+
+    return OneHop()
+
+
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
@@ -175,13 +184,19 @@ def _wait(retry_after: str | None, attempt: int, url: str) -> float:
     return seconds
 
 
+def _joined(url: str, location: str) -> str:
+    """Where a redirect leads."""
+    try:
+        following = urljoin(url, location)
+        _origin(following)
+    except ValueError as error:
+        raise TargetError(f"{_host(url)} redirects to an address that is none.") from error
+    return following
+
+
 def _origin(url: str) -> tuple[str, str | None, int]:
     parts = urlsplit(url)
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise TargetError("A redirect leads to an address with a port that is none.") from error
-    return parts.scheme, parts.hostname, port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
 
 
 def _host(url: str) -> str:
