@@ -78,7 +78,7 @@ def inspect(
     from cudacompat.evidence.collect import collect
     from cudacompat.sources import open_image
 
-    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts))
+    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts), progress=progress)
     try:
         return collect(image, depth="config" if quick else "full", progress=progress)
     finally:

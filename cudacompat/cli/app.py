@@ -14,6 +14,7 @@ from cudacompat._version import __version__
 from cudacompat.cli.codes import INTERRUPTED, UNREADABLE, USAGE
 from cudacompat.cli.output import complain, silence_closed_pipe
 from cudacompat.errors import Error
+from cudacompat.report.style import WIDTH
 
 # Name -> the module and attribute that hold the command, in the order of the help.
 COMMANDS = {
@@ -100,7 +101,7 @@ def unexpected(error: Exception) -> str:
 
 @click.command(
     cls=Cli,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
     epilog="Exit codes: 0 fine, 1 predicted failure, 2 wrong usage, 3 unknown, 4 target not readable.",
 )
 @click.version_option(__version__, prog_name="cudacompat")

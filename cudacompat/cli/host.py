@@ -28,7 +28,7 @@ def command(
     format_: str,
     output: str | None,
 ) -> int:
-    """Show this machine's driver and GPUs, as text or as JSON that --host reads back.
+    """Show this machine's driver and GPUs; --host reads the JSON form back.
 
     \b
     cudacompat host

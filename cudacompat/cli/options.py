@@ -11,6 +11,7 @@ from click.types import StringParamType
 from cudacompat.cli.config import default_map
 from cudacompat.model.host import INJECTIONS
 from cudacompat.report import FORMATS
+from cudacompat.report.style import WIDTH
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,6 +35,7 @@ class Command(click.Command):
     ) -> click.Context:
         """The context with the file's values below options and variables."""
         extra.setdefault("default_map", default_map(self, info_name or ""))
+        extra.setdefault("max_content_width", WIDTH)
         return super().make_context(info_name, args, parent, **extra)
 
 
