@@ -9,8 +9,7 @@ from pathlib import Path
 
 from cudacompat._version import __version__
 from cudacompat.errors import HostError
-from cudacompat.host import HostOptions, local_host, read_host_file, with_options
-from cudacompat.host.local import local_machine
+from cudacompat.host import HostOptions, with_options
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Prediction, Report, Tool
 
 # Called with a few words on what is being read now.
@@ -119,9 +118,13 @@ def _host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFact
     if isinstance(host, HostFacts):
         return with_options(options, host)
     if host is not None:
+        from cudacompat.host.file import read_host_file
+
         return with_options(options, read_host_file(host))
     if options.describes_a_host():
         return with_options(options)
+    from cudacompat.host.local import local_host
+
     return with_options(options, local_host())
 
 
@@ -135,6 +138,8 @@ def host_or_unknown(host: HostFacts | str | Path | None, options: HostOptions) -
     except HostError as error:
         if host is not None:
             raise
+        from cudacompat.host.local import local_machine
+
         nobody = HostFacts(machine=local_machine(), origin="this machine", notes=(str(error),))
         return with_options(options, nobody)
 

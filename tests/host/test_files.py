@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cudacompat.errors import HostError
-from cudacompat.host import HostOptions, read_host_file, with_options
-from cudacompat.host.file import FORMATS
+from cudacompat.host import HostOptions, with_options
+from cudacompat.host.file import FORMATS, read_host_file
 from cudacompat.model import Gpu, HostFacts
 from cudacompat.report.document import host_document
 

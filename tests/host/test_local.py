@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cudacompat.errors import HostError
-from cudacompat.host import local_host, nvidia_smi, proc
+from cudacompat.host import nvidia_smi, proc
+from cudacompat.host.local import local_host
 from cudacompat.model import HostFacts
 
 HOSTS = Path(__file__).parent.parent / "data" / "hosts"
