@@ -110,13 +110,17 @@ def _connect(address: Address) -> docker.APIClient:
         )
     # The library lets through what its parsers meet in the user's configuration.
     except (docker.errors.DockerException, requests.RequestException, OSError, ValueError, TypeError) as error:
-        raise UnavailableError(_refusal(address, reason_of(error))) from error
+        raise UnavailableError(_refusal(address, error)) from error
 
 
-def _refusal(address: Address, reason: str) -> str:
+def _refusal(address: Address, error: Exception) -> str:
+    reason = reason_of(error)
     if reason == "Permission denied":
         return f"{address.engine} may not be asked by this user: no permission for {address.shown}."
-    return f"{address.engine} does not answer at {address.shown}: {reason}."
+    if reason == type(error).__name__:
+        # Not the system's words but the library's, on the address itself.
+        reason = str(error).replace(address.url, address.shown)[:300]
+    return f"{address.engine} does not answer at {address.shown}: {reason.rstrip('.')}."
 
 
 def _describe(engine: Engine, source: Kind, place: str, named: str, options: Options) -> EngineImage:

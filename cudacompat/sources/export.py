@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +45,8 @@ class Export:
         self._layers: dict[str, str] = {}
         self._documents: dict[str, bytes] = {}
         self._kept = 0
+        # Layers whose names do not tell what they should hash to, until the manifest does.
+        self._unchecked: dict[str, _Member] = {}
 
     def layers(self) -> Iterator[LayerBlob]:
         """Every layer once; then ``order`` is known. Raises TargetError when the image is not all there."""
@@ -66,8 +69,11 @@ class Export:
         self._layers[entry.path] = digest
         if known:
             return None
-        stream = cast(BinaryIO, _Member(head, content))
-        return LayerBlob(digest, "", entry.size, stream, content_digest, diff_id)
+        member = _Member(head, content)
+        if content_digest is None and diff_id is None and recognise(head) is None:
+            member.hash = hashlib.sha256()
+            self._unchecked[digest] = member
+        return LayerBlob(digest, "", entry.size, cast(BinaryIO, member), content_digest, diff_id)
 
     def _keep(self, entry: Entry, head: bytes, content: Content) -> None:
         if entry.size > _MAX_DOCUMENT:
@@ -94,7 +100,7 @@ class Export:
     def _find_order(self) -> tuple[str, ...]:
         for config, layers in (*self._from_manifest_json(), *self._from_manifests()):
             if self._is_ours(config):
-                return tuple(self._located(layer) for layer in layers)
+                return self._checked(tuple(self._located(layer) for layer in layers))
         raise TargetError(f"{self._where} does not hold the image that the engine described.")
 
     def _from_manifest_json(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -128,6 +134,15 @@ class Export:
         rootfs = members(parse_object(raw, where).get("rootfs"), where)
         return texts(rootfs.get("diff_ids"), where) == tuple(self._diff_ids)
 
+    def _checked(self, order: tuple[str, ...]) -> tuple[str, ...]:
+        if len(order) != len(self._diff_ids):
+            raise TargetError(f"{self._where} lists {len(order)} layers where its config has {len(self._diff_ids)}.")
+        for digest, diff_id in zip(order, self._diff_ids, strict=True):
+            found = self._unchecked.get(digest)
+            if found is not None and found.digest() not in {None, diff_id}:
+                raise TargetError(f"{self._where} is broken: {digest} does not match its digest {diff_id}.")
+        return order
+
     def _located(self, layer: str) -> str:
         located = self._links.locate(layer, self._layers)
         if located is None:
@@ -136,12 +151,18 @@ class Export:
 
 
 class _Member(io.RawIOBase):
-    """A member whose first bytes have been looked at."""
+    """A member whose first bytes have been looked at. ``hash`` takes up what is read, when it is set."""
 
     def __init__(self, head: bytes, content: Content) -> None:
         super().__init__()
+        self.hash: hashlib._Hash | None = None
         self._head = head
         self._content = content
+        self._left = content.size
+
+    def digest(self) -> str | None:
+        """The digest of the whole member, None unless all of it was read."""
+        return f"sha256:{self.hash.hexdigest()}" if self.hash is not None and self._left == 0 else None
 
     def readable(self) -> bool:
         """Always."""
@@ -149,11 +170,16 @@ class _Member(io.RawIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         """The next bytes, at most ``size``; all that is left when negative."""
-        if self._head:
-            taken = len(self._head) if size is None or size < 0 else size
-            data, self._head = self._head[:taken], self._head[taken:]
-            return data if size is not None and size >= 0 else data + self._content.read()
-        return self._content.read(-1 if size is None else size)
+        if size is None or size < 0:
+            data, self._head = self._head + self._content.read(), b""
+        elif self._head:
+            data, self._head = self._head[:size], self._head[size:]
+        else:
+            data = self._content.read(size)
+        self._left -= len(data)
+        if self.hash is not None:
+            self.hash.update(data)
+        return data
 
 
 def _is_document(head: bytes) -> bool:

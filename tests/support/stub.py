@@ -74,7 +74,11 @@ def stub(name: str = "127.0.0.1") -> Iterator[Stub]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing: the test looks at ``requests``."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that hangs up early is what many tests are about."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     state.host = f"{name}:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
