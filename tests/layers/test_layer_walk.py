@@ -146,6 +146,11 @@ def test_the_number_of_entries_is_bounded() -> None:
         walked(blob(folder("x") * 11), Limits(entries=10))
 
 
+def test_extended_headers_are_bounded() -> None:
+    with pytest.raises(TargetError, match=r"^Layer sha256:test has more than 1000 bytes of extended tar headers"):
+        walked(blob((pax({"comment": "x" * 300}) + member("x")) * 4), Limits(extended=1000))
+
+
 def test_memory_is_flat_in_what_the_layer_unpacks_to() -> None:
     data = gzip.compress(member("big", bytes(200 << 20)) + END)
     tracemalloc.start()
