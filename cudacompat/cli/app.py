@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from cudacompat._version import __version__
-from cudacompat.cli.codes import INTERRUPTED, UNREADABLE, USAGE
+from cudacompat.cli.codes import FINE, INTERRUPTED, UNREADABLE, USAGE
 from cudacompat.cli.output import complain, silence_closed_pipe
 from cudacompat.errors import Error
 from cudacompat.report.style import WIDTH
@@ -69,6 +69,9 @@ def guarded(run: Callable[[], object]) -> int:
     except click.Abort:
         complain("interrupted")
         return INTERRUPTED
+    except SystemExit:
+        # Click leaves this way when the reader of a help text has closed the pipe.
+        return FINE
     except click.ClickException as error:
         complain(usage_sentence(error))
         return USAGE
@@ -80,7 +83,7 @@ def guarded(run: Callable[[], object]) -> int:
             raise
         complain(unexpected(error))
         return UNREADABLE
-    return result if isinstance(result, int) else 0
+    return result if isinstance(result, int) else FINE
 
 
 def usage_sentence(error: click.ClickException) -> str:

@@ -93,7 +93,14 @@ IMAGE_OPTIONS = together(
 )
 
 OUTPUT_OPTIONS = together(
-    option("--format", "format_", type=click.Choice(tuple(FORMATS)), default="text", show_default=True),
+    option(
+        "--format",
+        "format_",
+        type=click.Choice(tuple(FORMATS)),
+        default="text",
+        show_default=True,
+        help="For a person, or for a program by a published schema.",
+    ),
     option("--output", "-o", metavar="FILE", help="Write the report there instead of to stdout."),
 )
 

@@ -108,6 +108,16 @@ def test_reader_that_leaves_early(arguments: tuple[str, ...], tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_full_disk_is_named(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [*COMMAND, "explain", "804"]
+        done = subprocess.run(
+            command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment()
+        )
+    assert done.returncode == 4
+    assert done.stderr == "cudacompat: error: the report cannot be written to stdout: No space left on device\n"
+
+
 def test_ascii_terminals_get_ascii(target: str, tmp_path: Path) -> None:
     done = program("check", target, *HOST, cwd=tmp_path, env=environment(PYTHONIOENCODING="ascii"))
     assert done.stdout.startswith("x FAILS  at start")
@@ -136,7 +146,7 @@ def on_a_terminal(*arguments: str, cwd: Path, env: Mapping[str, str]) -> str:
 def test_colour_and_progress_only_on_a_terminal_that_wants_them(target: str, tmp_path: Path) -> None:
     seen = on_a_terminal("check", target, *HOST, cwd=tmp_path, env=environment(TERM="xterm"))
     assert "\x1b[31;1m✗ FAILS" in seen
-    assert f"\r\x1b[K{target}: " in seen
+    assert f"\r\x1b[Kopening ({target}"[:60] in seen
     for refusal in ({"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}):
         assert "\x1b[31" not in on_a_terminal("check", target, *HOST, cwd=tmp_path, env=environment(**refusal))
     for option in ("--no-progress", "--quiet"):

@@ -93,4 +93,4 @@ def test_every_option_has_its_variable(name: str) -> None:
         if isinstance(option, click.Option):
             long = next(text for text in option.opts if text.startswith("--"))
             assert option.envvar == "CUDACOMPAT_" + long[2:].upper().replace("-", "_")
-            assert option.help or option.show_default, f"{long} has no help"
+            assert option.help, f"{long} has no help"
