@@ -56,8 +56,6 @@ def check(
         docker=docker,
     )
     facts = host_or_unknown(host, options)
-    if gpus is not None and not gpus and compute_capability is None:
-        facts = replace(facts, gpus=())
     image = inspect(target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, progress=progress)
     return report_on(image, facts)
 
@@ -111,10 +109,11 @@ def host_facts(
         toolkit=toolkit,
         docker=docker,
     )
-    return _host(host, options)
+    return learned_host(host, options)
 
 
-def _host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+def learned_host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+    """Host facts from options over facts or a file, or over this machine's own. Raises HostError, UsageError."""
     if isinstance(host, HostFacts):
         return with_options(options, host)
     if host is not None:
@@ -134,7 +133,7 @@ def host_or_unknown(host: HostFacts | str | Path | None, options: HostOptions) -
     Raises HostError for an unreadable file only, and UsageError.
     """
     try:
-        return _host(host, options)
+        return learned_host(host, options)
     except HostError as error:
         if host is not None:
             raise

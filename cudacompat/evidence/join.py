@@ -34,10 +34,17 @@ def _rank(part: Component) -> int:
 
 
 def _place(part: Component) -> str:
-    """Where a part lives: a framework by its site-packages folder, anything else by its own path."""
+    """Where a part lives: frameworks and wheels' runtimes by their site-packages folder, others by path.
+
+    Runtimes of two major versions may lie side by side there and stay two.
+    """
     path = part.path or part.found_by
     site = re.match(r"(.*/(?:site|dist)-packages)/", path)
-    return site[1] if site and part.name in _IN_FILES else path
+    if site is None or part.linkage == "static":
+        return path
+    if part.name == "cudart":
+        return f"{site[1]} {(part.cuda or '').partition('.')[0]}"
+    return site[1] if part.name in _IN_FILES else path
 
 
 def join_components(

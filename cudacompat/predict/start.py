@@ -91,7 +91,7 @@ def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:
     prefix = _CLI if requirement_dialect(launch.injection) == "c" else ""
     host = f"driver {launch.host.driver} (CUDA {launch.host.driver_cuda})"
     board = f" and brand {launch.gpu.brands[0]}" if launch.gpu.brands else ""
-    summary = f"refused before it starts: {host}{board} does not meet the image's requirement"
+    summary = f"{host}{board} does not meet the image's requirement"
     fix = (
         "Use a driver or base image that the requirement allows; NVIDIA_DISABLE_REQUIRE=1 skips the check "
         "and leaves the outcome to CUDA itself."
