@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from cudacompat.errors import TargetError
 from cudacompat.sources import open_image
 from tests.conftest import PASSWORD, USER
+from tests.support import tokens
 from tests.support.images import Built, Compression, build, digest, layout, write_files
 from tests.support.opened import read_all
 from tests.support.servers import push, registry, self_signed
-from tests.support.stub import stub
+from tests.support.stub import Answer, Request, stub
 
 pytestmark = pytest.mark.registry
 
@@ -165,3 +167,29 @@ def test_an_index_with_attestations_offers_only_images(plain_registry: str, tmp_
 def write_login(path: Path, host: str, login: str) -> None:
     """A file of logins as docker and podman write it."""
     path.write_text(json.dumps({"auths": {host: {"auth": base64.b64encode(login.encode()).decode()}}}))
+
+
+def test_a_registry_that_wants_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = self_signed(tmp_path)
+    login = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+
+    def give(request: Request) -> Answer:
+        if request.headers.get("Authorization") != login:
+            return Answer(401)
+        scopes = parse_qs(urlsplit(request.path).query).get("scope", [])
+        return Answer(body=json.dumps({"token": tokens.signed_token(scopes, certificate, key)}).encode())
+
+    (tmp_path / "registry").mkdir()
+    with stub() as service:
+        service.replies["/token"] = give
+        settings = tokens.settings(f"http://{service.host}/token", certificate)
+        with registry(tmp_path / "registry", token=settings) as host:
+            reference = pushed(tmp_path, host, "team/app", build(TWO_LAYERS), user=f"{USER}:{PASSWORD}")
+            service.requests.clear()
+            with pytest.raises(TargetError, match=f"{service.host} gave no token: it answered 401"):
+                open_image(f"registry:{reference}")
+            write_login(tmp_path / "config.json", host, f"{USER}:{PASSWORD}")
+            monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+            assert read_all(open_image(f"registry:{reference}")).flat()["/opt/a"] == b"new"
+            assert service.paths()[-1].endswith("scope=repository%3Ateam%2Fapp%3Apull")
+            assert len(service.requests) == 2
