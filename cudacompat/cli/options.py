@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
 from click.types import StringParamType
 
 from cudacompat.cli.config import default_map
+from cudacompat.host import HostOptions
 from cudacompat.model.host import INJECTIONS
 from cudacompat.report import FORMATS
 from cudacompat.report.style import WIDTH
@@ -57,7 +60,7 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
-HOST_OPTIONS = together(
+_HOST = together(
     option("--driver", metavar="VERSION", help="The host's driver version, such as 535.183.01."),
     option(
         "--gpu",
@@ -79,6 +82,19 @@ HOST_OPTIONS = together(
     option("--toolkit-version", "toolkit", metavar="VERSION", help="The NVIDIA container toolkit's version."),
     option("--docker-version", "docker", metavar="VERSION", help="The Docker engine's version."),
 )
+
+
+def host_options(function: Callable[..., int]) -> Callable[..., int]:
+    """All options that describe a host; the command gets them as one ``options``, and the file as ``host``."""
+
+    @functools.wraps(function)
+    def gathered(**values: Any) -> int:
+        host_os = values.pop("host_os")
+        given = {field.name: values.pop(field.name) for field in fields(HostOptions) if field.name != "os"}
+        return function(options=HostOptions(os=host_os, **given), **values)
+
+    return _HOST(gathered)
+
 
 IMAGE_OPTIONS = together(
     option("--platform", metavar="OS/ARCH", help="Which image of a multi-platform index, such as linux/arm64."),

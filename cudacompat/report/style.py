@@ -49,6 +49,10 @@ class Style:
         codes = ";".join(_COLOURS[name] for name in names)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
+    def title(self, text: str) -> list[str]:
+        """A section's heading with the empty line above it."""
+        return ["", self.paint(text, "bold")]
+
     def clean(self, text: str, limit: int = _LONGEST) -> str:
         """The text with everything that could steer a terminal spelled out, and not longer than ``limit``.
 

@@ -99,13 +99,9 @@ def _verdict(verdict: Verdict, style: Style) -> list[str]:
     return lines
 
 
-def _title(text: str, style: Style) -> list[str]:
-    return ["", style.paint(text, "bold")]
-
-
 def _stages(report: Report, style: Style) -> list[str]:
     """The launch as a short story. The stage that decides carries an arrow."""
-    lines = [*_title("Why", style)]
+    lines = [*style.title("Why")]
     decisive = _decisive(report)
     for stage in report.stages:
         lines += _stage(stage, stage is decisive, style)
@@ -148,7 +144,7 @@ def _evidence(items: Iterable[Evidence], style: Style, indent: str) -> list[str]
 def _scenarios(scenarios: Sequence[Scenario], style: Style) -> list[str]:
     if not scenarios:
         return []
-    lines = _title("It depends", style)
+    lines = style.title("It depends")
     for scenario in scenarios[:_MOST_SCENARIOS]:
         symbol, word, colour = _OUTCOMES[scenario.verdict.outcome]
         first = f"  {style.symbol(symbol)} "
@@ -164,7 +160,7 @@ def _scenarios(scenarios: Sequence[Scenario], style: Style) -> list[str]:
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     if not findings:
         return []
-    lines = _title("Findings", style)
+    lines = style.title("Findings")
     for finding in findings:
         first = f"  {style.symbol(finding.level)} {finding.level:<8} "
         text = f"{finding.message} [{finding.rule}]"
@@ -181,7 +177,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
 def _remedies(remedies: Sequence[Remedy], style: Style) -> list[str]:
     if not remedies:
         return []
-    lines = _title("What helps (each was predicted again; cheapest first)", style)
+    lines = style.title("What helps (each was predicted again; cheapest first)")
     for number, remedy in enumerate(remedies, 1):
         _, word, _ = _OUTCOMES[remedy.verdict.outcome]
         where = _where(remedy.verdict).removesuffix(": ")
