@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cudacompat._version import __version__
 from cudacompat.errors import HostError
-from cudacompat.host import HostOptions, local_host, read_host_file, with_options
-from cudacompat.host.local import local_machine
+from cudacompat.host import HostOptions, with_options
+from cudacompat.host.options import NO_GPU
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Prediction, Report, Tool
 
 # Called with a few words on what is being read now.
@@ -28,7 +28,7 @@ def check(
     toolkit: str | None = None,
     docker: str | None = None,
     driver_cuda: str | None = None,
-    host_os: str | None = None,
+    os: str | None = None,
     platform: str | None = None,
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
@@ -38,8 +38,8 @@ def check(
 
     ``target`` is an image as the command line takes it ("name:tag", "registry:repo/app:1.2",
     "docker-archive:app.tar", a path). The host is described by ``driver`` ("535.183.01"), ``gpus`` (names
-    as nvidia-smi prints them), ``compute_capability`` ("8.0") and so on; or by ``host``: ready facts or a
-    file's path, over which the other values are laid. With neither, this machine is asked; facts that it
+    as nvidia-smi prints them; an empty list: the host has none), ``compute_capability`` ("8.0") and so on;
+    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this machine is asked; facts that it
     does not tell stay unknown and are never guessed. ``quick`` reads manifest and config only.
     ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification.
 
@@ -49,16 +49,14 @@ def check(
     options = HostOptions(
         driver=driver,
         driver_cuda=driver_cuda,
-        os=host_os,
-        gpus=tuple(gpus or ()),
+        os=os,
+        gpus=_named(gpus),
         compute_capability=compute_capability,
         injection=injection,
         toolkit=toolkit,
         docker=docker,
     )
     facts = host_or_unknown(host, options)
-    if gpus is not None and not gpus and compute_capability is None:
-        facts = replace(facts, gpus=())
     image = inspect(target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, progress=progress)
     return report_on(image, facts)
 
@@ -78,7 +76,7 @@ def inspect(
     from cudacompat.evidence.collect import collect
     from cudacompat.sources import open_image
 
-    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts))
+    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts), progress=progress)
     try:
         return collect(image, depth="config" if quick else "full", progress=progress)
     finally:
@@ -88,14 +86,14 @@ def inspect(
 def host_facts(
     *,
     driver: str | None = None,
-    gpus: Sequence[str | Gpu] = (),
+    gpus: Sequence[str | Gpu] | None = None,
     compute_capability: str | None = None,
     host: HostFacts | str | Path | None = None,
     injection: str | None = None,
     toolkit: str | None = None,
     docker: str | None = None,
     driver_cuda: str | None = None,
-    host_os: str | None = None,
+    os: str | None = None,
 ) -> HostFacts:
     """Host facts from the values given, from a file, or (with neither) from this machine.
 
@@ -105,23 +103,35 @@ def host_facts(
     options = HostOptions(
         driver=driver,
         driver_cuda=driver_cuda,
-        os=host_os,
-        gpus=tuple(gpus),
+        os=os,
+        gpus=_named(gpus),
         compute_capability=compute_capability,
         injection=injection,
         toolkit=toolkit,
         docker=docker,
     )
-    return _host(host, options)
+    return learned_host(host, options)
 
 
-def _host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+def _named(gpus: Sequence[str | Gpu] | None) -> tuple[str | Gpu, ...]:
+    """The GPUs as options: None says nothing, an empty list says that there is none."""
+    if gpus is None:
+        return ()
+    return tuple(gpus) or (NO_GPU,)
+
+
+def learned_host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
+    """Host facts from options over facts or a file, or over this machine's own. Raises HostError, UsageError."""
     if isinstance(host, HostFacts):
         return with_options(options, host)
     if host is not None:
+        from cudacompat.host.file import read_host_file
+
         return with_options(options, read_host_file(host))
     if options.describes_a_host():
         return with_options(options)
+    from cudacompat.host.local import local_host
+
     return with_options(options, local_host())
 
 
@@ -131,10 +141,12 @@ def host_or_unknown(host: HostFacts | str | Path | None, options: HostOptions) -
     Raises HostError for an unreadable file only, and UsageError.
     """
     try:
-        return _host(host, options)
+        return learned_host(host, options)
     except HostError as error:
         if host is not None:
             raise
+        from cudacompat.host.local import local_machine
+
         nobody = HostFacts(machine=local_machine(), origin="this machine", notes=(str(error),))
         return with_options(options, nobody)
 

@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 import click
 
 from cudacompat._version import __version__
-from cudacompat.cli.codes import INTERRUPTED, UNREADABLE, USAGE
+from cudacompat.cli.codes import FINE, INTERRUPTED, UNREADABLE, USAGE
 from cudacompat.cli.output import complain, silence_closed_pipe
 from cudacompat.errors import Error
+from cudacompat.report.style import WIDTH
 
 # Name -> the module and attribute that hold the command, in the order of the help.
 COMMANDS = {
@@ -68,6 +69,9 @@ def guarded(run: Callable[[], object]) -> int:
     except click.Abort:
         complain("interrupted")
         return INTERRUPTED
+    except SystemExit:
+        # Click leaves this way when the reader of a help text has closed the pipe.
+        return FINE
     except click.ClickException as error:
         complain(usage_sentence(error))
         return USAGE
@@ -79,7 +83,7 @@ def guarded(run: Callable[[], object]) -> int:
             raise
         complain(unexpected(error))
         return UNREADABLE
-    return result if isinstance(result, int) else 0
+    return result if isinstance(result, int) else FINE
 
 
 def usage_sentence(error: click.ClickException) -> str:
@@ -100,7 +104,7 @@ def unexpected(error: Exception) -> str:
 
 @click.command(
     cls=Cli,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
     epilog="Exit codes: 0 fine, 1 predicted failure, 2 wrong usage, 3 unknown, 4 target not readable.",
 )
 @click.version_option(__version__, prog_name="cudacompat")

@@ -11,11 +11,11 @@ from cudacompat import api
 from cudacompat.cli.app import unexpected
 from cudacompat.cli.codes import DEFAULT_THRESHOLD, THRESHOLDS, UNREADABLE, exit_code, heaviest
 from cudacompat.cli.options import (
-    HOST_OPTIONS,
     IMAGE_OPTIONS,
     OUTPUT_OPTIONS,
     PROGRESS_OPTIONS,
     Command,
+    host_options,
     option,
 )
 from cudacompat.cli.output import check_output, complain, emit, style_for
@@ -43,7 +43,7 @@ class Reading:
     "defaults may stand in cudacompat.toml under [check].",
 )
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@HOST_OPTIONS
+@host_options
 @IMAGE_OPTIONS
 @OUTPUT_OPTIONS
 @option(
@@ -57,15 +57,8 @@ class Reading:
 def command(
     *,
     targets: Sequence[str],
-    driver: str | None,
-    gpus: Sequence[str],
-    compute_capability: str | None,
+    options: HostOptions,
     host: str | None,
-    driver_cuda: str | None,
-    host_os: str | None,
-    injection: str | None,
-    toolkit: str | None,
-    docker: str | None,
     platform: str | None,
     quick: bool,
     insecure: Sequence[str],
@@ -87,7 +80,6 @@ def command(
     a docker or OCI archive, an OCI layout folder, or a root file system folder. Nothing of it is executed.
     """
     check_output(output)
-    options = HostOptions(driver, driver_cuda, host_os, tuple(gpus), compute_capability, injection, toolkit, docker)
     facts = api.host_or_unknown(host, options)
     reading = Reading(platform, quick, insecure, progress=not (quiet or no_progress))
     results, codes = [], []

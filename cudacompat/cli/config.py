@@ -15,11 +15,6 @@ from typing import Any
 
 import click
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 VARIABLE = "CUDACOMPAT_CONFIG"
 FILE = "cudacompat.toml"
 _LONGEST = 1 << 20
@@ -41,6 +36,10 @@ def default_map(command: click.Command, name: str) -> dict[str, Any]:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST + 1)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
 from click.types import StringParamType
 
 from cudacompat.cli.config import default_map
+from cudacompat.host import HostOptions
 from cudacompat.model.host import INJECTIONS
 from cudacompat.report import FORMATS
+from cudacompat.report.style import WIDTH
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,6 +38,7 @@ class Command(click.Command):
     ) -> click.Context:
         """The context with the file's values below options and variables."""
         extra.setdefault("default_map", default_map(self, info_name or ""))
+        extra.setdefault("max_content_width", WIDTH)
         return super().make_context(info_name, args, parent, **extra)
 
 
@@ -55,7 +60,7 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
-HOST_OPTIONS = together(
+_HOST = together(
     option("--driver", metavar="VERSION", help="The host's driver version, such as 535.183.01."),
     option(
         "--gpu",
@@ -78,6 +83,19 @@ HOST_OPTIONS = together(
     option("--docker-version", "docker", metavar="VERSION", help="The Docker engine's version."),
 )
 
+
+def host_options(function: Callable[..., int]) -> Callable[..., int]:
+    """All options that describe a host; the command gets them as one ``options``, and the file as ``host``."""
+
+    @functools.wraps(function)
+    def gathered(**values: Any) -> int:
+        host_os = values.pop("host_os")
+        given = {field.name: values.pop(field.name) for field in fields(HostOptions) if field.name != "os"}
+        return function(options=HostOptions(os=host_os, **given), **values)
+
+    return _HOST(gathered)
+
+
 IMAGE_OPTIONS = together(
     option("--platform", metavar="OS/ARCH", help="Which image of a multi-platform index, such as linux/arm64."),
     option("--quick", is_flag=True, help="Read manifest and config only: one second, less certain."),
@@ -91,7 +109,14 @@ IMAGE_OPTIONS = together(
 )
 
 OUTPUT_OPTIONS = together(
-    option("--format", "format_", type=click.Choice(tuple(FORMATS)), default="text", show_default=True),
+    option(
+        "--format",
+        "format_",
+        type=click.Choice(tuple(FORMATS)),
+        default="text",
+        show_default=True,
+        help="For a person, or for a program by a published schema.",
+    ),
     option("--output", "-o", metavar="FILE", help="Write the report there instead of to stdout."),
 )
 

@@ -10,6 +10,7 @@ from typing import TextIO
 
 import click
 
+from cudacompat.errors import Error
 from cudacompat.report import Style
 
 
@@ -41,6 +42,9 @@ def emit(text: str, output: str | None = None) -> None:
     except BrokenPipeError:
         # The reader has seen enough (head, less): the answer and its exit code stay as they are.
         _drop_stdout()
+    except OSError as error:
+        _drop_stdout()
+        raise Error(f"the report cannot be written to stdout: {error.strerror or error}") from error
 
 
 def _drop_stdout() -> None:

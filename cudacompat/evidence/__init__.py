@@ -1,1 +1,1 @@
-"""Being written."""
+"""Detectors, and the one pass that feeds them."""

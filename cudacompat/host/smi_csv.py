@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-from cudacompat.errors import HostError, UsageError
+from cudacompat.errors import HostError
 from cudacompat.host.boards import observed_gpu
-from cudacompat.host.values import driver_version, present
+from cudacompat.host.values import present, reported_driver
 from cudacompat.model import Gpu, HostFacts
 
 _NEEDED = "driver_version"
@@ -37,7 +37,7 @@ def parse(text: str, origin: str) -> HostFacts:
         raise HostError(f"{origin}: the lines name several drivers ({', '.join(drivers[:4])}): give one host a file")
     seen = [_gpu(row) for row in rows]
     return HostFacts(
-        driver=_checked(drivers[0], origin) if drivers else None,
+        driver=reported_driver(drivers[0], origin) if drivers else None,
         gpus=tuple(gpu for gpu, _ in seen) if _names_gpus(rows) else None,
         origin=origin,
         notes=tuple(dict.fromkeys(note for _, note in seen if note)) if _names_gpus(rows) else (),
@@ -58,13 +58,6 @@ def _names_gpus(rows: list[dict[str, str]]) -> bool:
 
 def _name(row: dict[str, str]) -> str | None:
     return row.get("name") or row.get("gpu_name")
-
-
-def _checked(driver: str, origin: str) -> str:
-    try:
-        return driver_version(driver)
-    except UsageError as error:
-        raise HostError(f"{origin}: {error}") from error
 
 
 def _gpu(row: dict[str, str]) -> tuple[Gpu, str | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from cudacompat.errors import HostError, UsageError
+from cudacompat.errors import HostError
 from cudacompat.host.boards import observed_gpu
-from cudacompat.host.values import cuda_version, driver_version, present
+from cudacompat.host.values import cuda_version, present, reported_driver
 from cudacompat.model import HostFacts
 
 # "Driver Version" became "KMD Version" and "CUDA Version" became "CUDA UMD Version" in 2026.
@@ -28,12 +28,8 @@ def parse(text: str, origin: str) -> HostFacts:
         raise HostError(f"{origin}: nvidia-smi's text names no driver version")
     names = _TABLE_ROW.findall(text) or _QUERY_NAME.findall(text)
     seen = [observed_gpu(_whole(name)) for name in names if present(name)]
-    try:
-        version = driver_version(driver[1])
-    except UsageError as error:
-        raise HostError(f"{origin}: {error}") from error
     return HostFacts(
-        driver=version,
+        driver=reported_driver(driver[1], origin),
         driver_cuda=cuda_version(cuda[1]) if cuda else None,
         gpus=tuple(gpu for gpu, _ in seen) or None,
         origin=origin,

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from cudacompat.errors import HostError, UsageError
 from cudacompat.host.boards import observed_gpu
-from cudacompat.host.values import cuda_version, driver_version, present
+from cudacompat.host.values import cuda_version, present, reported_driver
 from cudacompat.model import Gpu, HostFacts
 from cudacompat.model.host import HostOs
 
@@ -30,7 +30,7 @@ def parse(text: str, origin: str) -> HostFacts:
         raise HostError(f"{origin}: nvidia-smi's XML names no driver version")
     seen = [_gpu(element) for element in root.findall("gpu")]
     return HostFacts(
-        driver=_checked_driver(driver, origin),
+        driver=reported_driver(driver, origin),
         driver_cuda=_cuda(_first(root, _CUDA_TAGS)),
         os=_os(root),
         gpus=tuple(gpu for gpu, _ in seen),
@@ -54,13 +54,6 @@ def _root(text: str, origin: str) -> ElementTree.Element:
 
 def _first(element: ElementTree.Element, tags: tuple[str, ...]) -> str | None:
     return next((value for tag in tags if (value := present(element.findtext(tag)))), None)
-
-
-def _checked_driver(text: str, origin: str) -> str:
-    try:
-        return driver_version(text)
-    except UsageError as error:
-        raise HostError(f"{origin}: {error}") from error
 
 
 def _cuda(text: str | None) -> str | None:

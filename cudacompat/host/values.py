@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cudacompat import tables
-from cudacompat.errors import UsageError
+from cudacompat.errors import HostError, UsageError
 
 _CAPABILITY = re.compile(r"(?:sm_?|compute_?|cc)?(\d{1,2})\.?(\d)", re.ASCII | re.IGNORECASE)
 # What tools print in the place of a value that they do not have.
@@ -17,6 +17,14 @@ def driver_version(text: str) -> str:
     bare = text.strip()
     tables.parse_driver(bare)
     return bare
+
+
+def reported_driver(text: str, origin: str) -> str:
+    """A driver version in a tool's output. Raises HostError naming the output."""
+    try:
+        return driver_version(text)
+    except UsageError as error:
+        raise HostError(f"{origin}: {error}") from error
 
 
 def cuda_version(text: str) -> str:

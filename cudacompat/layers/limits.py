@@ -13,7 +13,7 @@ class Limits:
 
     ``unpacked`` is in bytes. ``ratio`` (unpacked to packed) counts only beyond ``ratio_from`` bytes,
     because layers with one large sparse log are legal. ``holes`` are the bytes that sparse files may
-    claim without storing them, ``entries`` the tar members.
+    claim without storing them, ``entries`` the tar members, ``extended`` the bytes of extended headers.
     """
 
     unpacked: int = 200 * GIB
@@ -21,6 +21,7 @@ class Limits:
     ratio_from: int = 8 * GIB
     holes: int = 16 * GIB
     entries: int = 5_000_000
+    extended: int = 512 << 20
 
 
 LIMITS = Limits()

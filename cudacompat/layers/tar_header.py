@@ -18,6 +18,7 @@ MAX_PATH = 4096
 MAX_SIZE = 1 << 60
 
 _OCTAL = re.compile(rb"[0-7]{1,12}")
+_PAX_LENGTH = re.compile(rb"([0-9]{1,7}) ")
 _BLANK_CHECKSUM = 8 * 0x20
 
 
@@ -81,17 +82,15 @@ def parse_pax(data: bytes, where: str) -> list[tuple[str, bytes]]:
     """The records of an extended header, in order; keys repeat in old sparse maps. Raises TargetError."""
     records: list[tuple[str, bytes]] = []
     at = 0
+    data = data.rstrip(b"\0")  # some writers count the padding in
     while at < len(data):
-        space = data.find(b" ", at, at + 20)
-        length = int(data[at:space]) if space > at and data[at:space].isdigit() else 0
-        record = data[space + 1 : at + length]
-        key, equals, value = record.partition(b"=")
-        if not equals or not record.endswith(b"\n") or at + length > len(data):
-            if not data[at:].strip(b"\0"):
-                break  # padding that some writer counted in
+        match = _PAX_LENGTH.match(data, at)
+        end = at + int(match.group(1)) if match else 0
+        key, equals, value = data[match.end() if match else at : end].partition(b"=")
+        if not equals or not value.endswith(b"\n") or end > len(data):
             raise TargetError(f"{where} is broken: an extended tar header cannot be parsed.")
         records.append((key.decode("utf-8", "replace"), value[:-1]))
-        at += length
+        at = end
     return records
 
 

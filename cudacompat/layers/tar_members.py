@@ -61,6 +61,7 @@ class TarWalk:
         self._where = tape.where
         self._limits = limits
         self._holes = 0
+        self._extended = 0
 
     def members(self) -> Iterator[tuple[Entry, Content]]:
         """Each member and its content, which is readable until the next one is asked for.
@@ -105,6 +106,9 @@ class TarWalk:
         limit = _MAX_LONG_NAME if header.type in b"LK" else _MAX_EXTENDED
         if header.size > limit:
             raise TargetError(f"{self._where} has an extended tar header of {header.size} bytes.")
+        self._extended += header.size
+        if self._extended > self._limits.extended:
+            raise TargetError(f"{self._where} has more than {self._limits.extended} bytes of extended tar headers.")
         content = self._tape.content(header.size, "an extended header")
         data = content.read()
         self._pass(content)
@@ -169,7 +173,7 @@ class TarWalk:
             else:
                 extents = sparse.pax_extents(overrides.records, self._where)
         sparse.check_extents(extents, size - base, whole, self._where)
-        self._holes += max(0, whole - size)
+        self._holes += whole - sum(length for _, length in extents)
         if self._holes > self._limits.holes:
             self.notes.append(f"{self._where}: the sparse file {path} claims {whole} bytes and was not read.")
             return Entry(path, "other", whole), stored, stored

@@ -69,7 +69,7 @@ def with_env(image: ImageFacts, name: str, value: str | None) -> ImageFacts:
 
 
 def image_changes(image: ImageFacts, host: HostFacts, verdict: Verdict) -> Iterator[Candidate]:
-    """Changes that need a rebuild: packages out or in, another wheel variant, an older base image."""
+    """Changes that need a rebuild: packages out or in, an older base image."""
     if image.compat:
         yield Change("package", "remove the cuda-compat package from the image"), without_compat(image), host
     baked = [part for part in image.libraries if _is_driver_library(part)]
@@ -78,7 +78,6 @@ def image_changes(image: ImageFacts, host: HostFacts, verdict: Verdict) -> Itera
         yield Change("package", "remove the driver libraries from the image"), cleaned, host
     if verdict.error and verdict.error.code in (35, 222):
         yield from _compat_packages(image, host)
-    yield from _other_wheels(image, host)
     yield from _older_base(image, host)
 
 
@@ -136,7 +135,7 @@ def _compat_packages(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     yield Change("package", text), with_compat(image, cuda, libcuda), host
 
 
-def _other_wheels(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
+def wheel_changes(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     """The same framework release built for another CUDA version, newest first."""
     torch = next((part for part in image.components if part.name == "torch" and part.variant != "cpu"), None)
     if torch is None or torch.version is None or torch.cuda is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cudacompat import tables
-from cudacompat.model import CudaError, Evidence, Finding, Stage
+from cudacompat.model import Component, CudaError, Evidence, Finding, Stage
 from cudacompat.predict import forward
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.launch import Judged, Launch
@@ -112,7 +112,7 @@ def _needs(launch: Launch) -> Judged:
     notes = _leftovers([item for item in met if not item.need.decides], offer) + offer.findings
     if unmet:
         return _too_old(launch, unmet[0], offer, notes)
-    return _met([item for item in met if item.need.decides], offer, notes)
+    return _met([item for item in met if item.need.decides], offer, notes, launch.host.driver)
 
 
 def _nothing_needed(launch: Launch, offer: Offer) -> Judged:
@@ -157,8 +157,9 @@ def at_least(driver: str, floor: str) -> bool:
 
 def _too_old(launch: Launch, item: _Met, offer: Offer, notes: tuple[Finding, ...]) -> Judged:
     part = item.need.component
-    source = offer.words(launch)
-    summary = f"{part.name} {part.version or ''}".strip() + f" {_needs_words(item)}, {source}"
+    summary = f"{_named(part)} needs CUDA {item.need.cuda}, {offer.words(launch)}"
+    if "driver" in item.reason and "offers" not in item.reason:
+        summary = f"{_named(part)}: {item.reason}, the host has {launch.host.driver}"
     fix = f"Use a newer driver, or an image built for CUDA {offer.cuda} or older."
     finding = Finding("driver-too-old", "error", "init", summary, fix, (part.evidence,))
     confidence, reason = offer.confidence, offer.basis
@@ -169,15 +170,17 @@ def _too_old(launch: Launch, item: _Met, offer: Offer, notes: tuple[Finding, ...
     return Judged(stage, (finding, *notes))
 
 
-def _needs_words(item: _Met) -> str:
-    return f"needs CUDA {item.need.cuda} ({item.reason.split(', ')[0]})" if "driver" in item.reason else item.reason
+def _named(part: Component) -> str:
+    """A part by name and version: "torch 2.9.1+cu130"; the base runtime by what it is."""
+    name = "the CUDA runtime" if part.name == "cudart" else part.name
+    return f"{name} {part.version}" if part.version else name
 
 
-def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...]) -> Judged:
+def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...], kernel_driver: str | None) -> Judged:
     by_minor = [item for item in items if item.path == "minor-version"]
     strongest = (by_minor or items)[0]
     part = strongest.need.component
-    summary = f"{part.name}: {strongest.reason}" if part.name != "cudart" else strongest.reason
+    summary = strongest.reason if part.name == "cudart" else f"{_named(part)}: {strongest.reason}"
     weak = strongest.need.weak or offer.confidence != "high"
     reason = offer.basis if offer.confidence != "high" else f"the need is taken from {part.found_by}"
     stage = Stage(
@@ -190,7 +193,7 @@ def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...]) -> Judged:
         confidence_reason=reason if weak else "",
     )
     if offer.forward:
-        stage = replace(stage, summary=f"{summary}, through forward compatibility")
+        stage = replace(stage, summary=f"{summary} (compat libcuda {offer.driver} on driver {kernel_driver})")
     extra = (_minor_note(strongest, offer),) if by_minor else ()
     return Judged(stage, (*extra, *notes))
 

@@ -37,7 +37,13 @@ def runtime_needs(image: ImageFacts) -> tuple[Need, ...]:
     toolkit = _best_of_toolkit([part for part in runtimes if _of_toolkit(part)])
     toolkit_decides = not own or _somebody_uses_toolkit(image, own, toolkit)
     needs = [_need(part, True) for part in own] + [_need(part, toolkit_decides) for part in toolkit]
-    return tuple(sorted(needs, key=lambda need: (not need.decides, [-n for n in cuda_key(need.cuda)])))
+    return tuple(sorted(needs, key=_strongest_first))
+
+
+def _strongest_first(need: Need) -> tuple[bool, int, int, bool, bool]:
+    """Those that decide, by version; of equal needs the framework's is the one to name."""
+    major, minor = cuda_key(need.cuda)
+    return (not need.decides, -major, -minor, need.weak, need.component.name == "cudart")
 
 
 def cuda_key(cuda: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from cudacompat.predict.launch import Judged, Launch
 
 # Boards that exist only with NVIDIA's own Arm CPUs (Grace, Tegra, GB10): naming one names the architecture.
 _ARM_BOARDS = re.compile(r"\b(?:GH200|GB200|GB300|GB10|Grace|Jetson|Orin|Xavier|Thor|Tegra)\b", re.IGNORECASE)
+_ELF_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def machine_of(host: HostFacts, gpu_name: str | None) -> str | None:
@@ -26,12 +27,26 @@ def judge(launch: Launch) -> Judged:
     system, _, rest = platform.partition("/")
     machine = machine_of(launch.host, launch.gpu.name)
     architecture = rest.partition("/")[0]
+    if system == "unknown" or architecture in ("", "unknown"):
+        return _unnamed(launch, machine)
     if system != "linux":
         return _wrong(launch, platform, "the image is no Linux image")
     if machine is not None and architecture != machine:
         return _wrong(launch, platform, f"the host is {machine}")
     said = f"the image is for {platform}" + ("" if machine else " (the host's architecture was not given)")
     return Judged(Stage("platform", "ok", said), tuple(_binaries_differ(launch.image, architecture)))
+
+
+def _unnamed(launch: Launch, machine: str | None) -> Judged:
+    """A folder or a broken config names no platform: the binaries do."""
+    named = {name for name in launch.image.machines if name in _ELF_NAMES.values()}
+    if len(named) != 1:
+        summary = "the image names no platform, and its binaries do not tell it either"
+        return Judged(Stage("platform", "unknown", summary, missing=("platform",)))
+    found = next(name for name, elf in _ELF_NAMES.items() if elf in named)
+    if machine is not None and found != machine:
+        return _wrong(launch, f"linux/{found} (by its binaries)", f"the host is {machine}")
+    return Judged(Stage("platform", "ok", f"the image's binaries are for {found}", confidence="medium"))
 
 
 def _wrong(launch: Launch, platform: str, why: str) -> Judged:
@@ -42,9 +57,6 @@ def _wrong(launch: Launch, platform: str, why: str) -> Judged:
     fix = "Pull or build the image for the host's platform (--platform)."
     finding = Finding("platform-mismatch", "error", "platform", summary, fix)
     return Judged(Stage("platform", "fails", summary, error=error), (finding,))
-
-
-_ELF_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def _binaries_differ(image: ImageFacts, architecture: str) -> list[Finding]:

@@ -118,12 +118,22 @@ def _merge(played: Sequence[tuple[Case, Play]]) -> Merged:
     if len({key(result.verdict) for _, result in played}) == 1:
         verdict = merge([result.verdict for _, result in played], (), "")
         first = next(result for _, result in played if result.verdict is verdict)
-        return Merged(verdict, first.stages, (), _findings(played))
+        return Merged(verdict, _agreed(first.stages, played), (), _findings(played))
     scenarios = _grouped(played)
     facts = tuple(dict.fromkeys(name for scenario in scenarios for name in scenario.given))
     summary = _summary(scenarios)
     verdict = merge([result.verdict for _, result in played], facts, summary)
     return Merged(verdict, _stages(played, verdict), scenarios, _findings(played))
+
+
+def _agreed(stages: tuple[Stage, ...], played: Sequence[tuple[Case, Play]]) -> tuple[Stage, ...]:
+    """The stages of scenarios that end alike; where they are worded differently, both words."""
+    told = []
+    for index, stage in enumerate(stages):
+        others = dict.fromkeys(result.stages[index].summary for _, result in played)
+        both = list(others)[:2] if stage.status in ("ok", "limited") else [stage.summary]
+        told.append(replace(stage, summary="; or ".join(both)))
+    return tuple(told)
 
 
 def _summary(scenarios: Sequence[Scenario]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cudacompat.model import CudaError, Evidence, Finding, Stage
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.stack import evaluate_requirements, requirement_dialect
+from cudacompat.predict.needs import cuda_key
+from cudacompat.stack import evaluate_requirements, explain_requirement, requirement_dialect
 
 _CLI = "nvidia-container-cli: "
 
@@ -91,13 +92,26 @@ def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:
     prefix = _CLI if requirement_dialect(launch.injection) == "c" else ""
     host = f"driver {launch.host.driver} (CUDA {launch.host.driver_cuda})"
     board = f" and brand {launch.gpu.brands[0]}" if launch.gpu.brands else ""
-    summary = f"refused before it starts: {host}{board} does not meet the image's requirement"
+    summary = f"the image's requirement is not met by {host}{board}"
     fix = (
-        "Use a driver or base image that the requirement allows; NVIDIA_DISABLE_REQUIRE=1 skips the check "
-        "and leaves the outcome to CUDA itself."
+        f"It accepts {_accepted(launch)}. NVIDIA_DISABLE_REQUIRE=1 skips the check and leaves the outcome "
+        "to CUDA itself."
     )
     finding = Finding("requirement-refused", "error", "start", summary, fix, seen)
     return Judged(Stage("start", "fails", summary, seen, CudaError(None, None, prefix + text)), (finding,))
+
+
+def _accepted(launch: Launch) -> str:
+    """What would meet the formulas, in words: a CUDA version, or driver branches and the brands for them."""
+    ways = [way for formula in launch.request.requirements for way in explain_requirement(formula)]
+    versions = sorted({way.cuda for way in ways if way.cuda and way.branch is None}, key=cuda_key)
+    branches = sorted({way.branch for way in ways if way.branch is not None})
+    brands = sorted({brand for way in ways if way.branch is not None for brand in way.brands})
+    words = [f"a driver of CUDA {versions[-1]} or newer"] if versions else []
+    if branches:
+        of = f" with brand {', '.join(brands)}" if brands else ""
+        words.append(f"driver branches {', '.join(map(str, branches))}{of}")
+    return " or ".join(words) or "other drivers"
 
 
 def _disabled(launch: Launch, seen: tuple[Evidence, ...]) -> Judged:

@@ -47,8 +47,11 @@ def fold(image: ImageFacts, stages: Sequence[Stage]) -> Verdict:
 
 
 def has_cuda(image: ImageFacts) -> bool:
-    """Whether anything of CUDA was seen; an environment that announces it counts."""
-    announced = any(entry.startswith(("CUDA_VERSION=", "NVIDIA_REQUIRE_CUDA=")) for entry in image.config.env)
+    """Whether anything of CUDA was seen; what the environment announces counts where the reading was partial."""
+    partly = image.coverage.depth == "config" or not image.coverage.complete
+    announced = partly and any(
+        entry.startswith(("CUDA_VERSION=", "NVIDIA_REQUIRE_CUDA=")) for entry in image.config.env
+    )
     parts = any(part.variant != "cpu" for part in image.components)
     return announced or parts or bool(image.kernels) or bool(image.libraries)
 

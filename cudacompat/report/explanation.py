@@ -50,7 +50,7 @@ def _heading(name: str, text: str, style: Style) -> list[str]:
 
 
 def _section(title: str, text: str, style: Style) -> list[str]:
-    return ["", style.paint(title, "bold"), *style.wrap(text, first="  ")] if text else []
+    return [*style.title(title), *style.wrap(text, first="  ")] if text else []
 
 
 def _rule(rule: Rule, style: Style) -> list[str]:

@@ -35,16 +35,12 @@ def render_image(image: ImageFacts, tool: Tool, style: Style) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _title(text: str, style: Style) -> list[str]:
-    return ["", style.paint(text, "bold")]
-
-
 def _components(components: Sequence[Component], style: Style) -> list[str]:
     if not components:
         return ["", "No CUDA component was found."]
     lines = []
     for title, parts in _grouped(components):
-        lines += _title(title, style)
+        lines += style.title(title)
         for part in parts:
             lines += _component(part, style)
     return lines
@@ -81,7 +77,7 @@ def _requirements(image: ImageFacts, style: Style) -> list[str]:
     found = requirements(image)
     if not found:
         return []
-    lines = _title("Requirements", style)
+    lines = style.title("Requirements")
     for name, value in found.items():
         lines += style.wrap(f"{name}={value}", first="  ", rest="    ")
     return lines
@@ -90,7 +86,7 @@ def _requirements(image: ImageFacts, style: Style) -> list[str]:
 def _compat(directories: Sequence[CompatDirectory], style: Style) -> list[str]:
     if not directories:
         return []
-    lines = _title("Forward compatibility libraries", style)
+    lines = style.title("Forward compatibility libraries")
     for item in directories:
         where = "" if item.standard else ", not where NVIDIA's stack looks"
         note = ", with an ELF note" if item.note else ""
@@ -101,7 +97,7 @@ def _compat(directories: Sequence[CompatDirectory], style: Style) -> list[str]:
 def _kernels(items: Sequence[Kernels], style: Style) -> list[str]:
     if not items:
         return []
-    lines = _title("Kernels", style)
+    lines = style.title("Kernels")
     for item in items[:_MOST_KERNELS]:
         origin = " (published list)" if item.origin == "table" else ""
         name = item.component or posixpath.basename(item.path)

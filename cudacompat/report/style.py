@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 WIDTH = 100
@@ -22,6 +23,7 @@ _SYMBOLS = {
     "warning": ("!", "!"),
     "note": ("·", "-"),
     "arrow": ("→", "->"),
+    "mark": ("→", ">"),
     "ellipsis": ("…", "..."),
 }
 
@@ -47,6 +49,10 @@ class Style:
         codes = ";".join(_COLOURS[name] for name in names)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
+    def title(self, text: str) -> list[str]:
+        """A section's heading with the empty line above it."""
+        return ["", self.paint(text, "bold")]
+
     def clean(self, text: str, limit: int = _LONGEST) -> str:
         """The text with everything that could steer a terminal spelled out, and not longer than ``limit``.
 
@@ -70,8 +76,16 @@ class Style:
             initial_indent=first,
             subsequent_indent=indent,
             break_on_hyphens=False,
+            break_long_words=False,
         )
-        return lines or [first.rstrip()]
+        return [piece for line in lines for piece in self._cut(line, indent)] or [first.rstrip()]
+
+    def _cut(self, line: str, indent: str) -> Iterator[str]:
+        """A line with a word in it that no line can hold: paths and digests break where the space ends."""
+        while len(line) > self.width:
+            yield line[: self.width]
+            line = indent + line[self.width :]
+        yield line
 
 
 def _spelled(char: str) -> str:

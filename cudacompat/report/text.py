@@ -20,6 +20,18 @@ _OUTCOMES = {
 }
 _STATUS_COLOURS = {"ok": "green", "limited": "yellow", "fails": "red", "unknown": "yellow", "skipped": "dim"}
 _LEVEL_COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
+_MISSING = {"depends": "facts that decide"}
+# How a user tells the facts that a verdict waits for.
+_WAYS_TO_TELL = {
+    "driver": "give --driver",
+    "gpu": "give --gpu",
+    "board": "give --gpu",
+    "compute_capability": "give --gpu",
+    "injection": "give --injection",
+    "toolkit": "give --toolkit-version",
+    "brand": "give --host with the output of 'nvidia-smi -q -x'",
+    "layers": "run without --quick",
+}
 _STAGE_COLUMN, _STATUS_COLUMN = 16, 9
 _MOST_SCENARIOS = 12
 
@@ -78,28 +90,34 @@ def _verdict(verdict: Verdict, style: Style) -> list[str]:
         name = f"{error.name}: " if error.name else ""
         lines += style.wrap(f"{name}{error.message}", first="  you would see  ", rest="    ")
     if verdict.depends_on:
-        word = "it depends on" if verdict.outcome == "depends" else "missing"
-        lines += style.wrap(", ".join(verdict.depends_on), first=f"  {word}: ")
+        lines += style.wrap(", ".join(verdict.depends_on), first=f"  {_MISSING.get(verdict.outcome, 'missing')}: ")
+        ways = dict.fromkeys(_WAYS_TO_TELL[fact] for fact in verdict.depends_on if fact in _WAYS_TO_TELL)
+        lines += style.wrap(", ".join(ways), first="  to decide it: ") if ways else []
     if verdict.confidence != "high":
         reason = f" ({verdict.confidence_reason})" if verdict.confidence_reason else ""
         lines += style.wrap(f"confidence: {verdict.confidence}{reason}", first="  ")
     return lines
 
 
-def _title(text: str, style: Style) -> list[str]:
-    return ["", style.paint(text, "bold")]
-
-
 def _stages(report: Report, style: Style) -> list[str]:
     """The launch as a short story. The stage that decides carries an arrow."""
-    lines = [*_title("Why", style)]
+    lines = [*style.title("Why")]
+    decisive = _decisive(report)
     for stage in report.stages:
-        lines += _stage(stage, report.verdict.stage == stage.stage, style)
+        lines += _stage(stage, stage is decisive, style)
     return lines
 
 
+def _decisive(report: Report) -> Stage | None:
+    """The stage that fails, or the first that keeps the answer open."""
+    if report.verdict.stage is not None:
+        return next((stage for stage in report.stages if stage.stage == report.verdict.stage), None)
+    waiting = report.verdict.outcome in ("depends", "unknown")
+    return next((stage for stage in report.stages if waiting and stage.status == "unknown"), None)
+
+
 def _stage(stage: Stage, decides: bool, style: Style) -> list[str]:
-    mark = style.symbol("arrow") if decides else ""
+    mark = style.symbol("mark") if decides else ""
     head = f"{mark:<2}{style.symbol(stage.status)} {stage.stage:<{_STAGE_COLUMN}}"
     first = f"{head}{stage.status:<{_STATUS_COLUMN}}"
     lines = _painted(style.wrap(stage.summary, first=first), first, style, _STATUS_COLOURS[stage.status])
@@ -126,7 +144,7 @@ def _evidence(items: Iterable[Evidence], style: Style, indent: str) -> list[str]
 def _scenarios(scenarios: Sequence[Scenario], style: Style) -> list[str]:
     if not scenarios:
         return []
-    lines = _title("It depends", style)
+    lines = style.title("It depends")
     for scenario in scenarios[:_MOST_SCENARIOS]:
         symbol, word, colour = _OUTCOMES[scenario.verdict.outcome]
         first = f"  {style.symbol(symbol)} "
@@ -142,7 +160,7 @@ def _scenarios(scenarios: Sequence[Scenario], style: Style) -> list[str]:
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     if not findings:
         return []
-    lines = _title("Findings", style)
+    lines = style.title("Findings")
     for finding in findings:
         first = f"  {style.symbol(finding.level)} {finding.level:<8} "
         text = f"{finding.message} [{finding.rule}]"
@@ -151,7 +169,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
             line = f":{finding.location.line}" if finding.location.line is not None else ""
             lines += style.wrap(f"at {finding.location.path}{line}", first=" " * len(first))
         if finding.fix:
-            lines += style.wrap(finding.fix, first=f"{' ' * (len(first) - 2)}{style.symbol('arrow'):<2}")
+            lines += style.wrap(finding.fix, first=f"{' ' * (len(first) - 2)}{style.symbol('mark'):<2}")
         lines += _evidence(finding.evidence, style, " " * len(first))
     return lines
 
@@ -159,7 +177,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
 def _remedies(remedies: Sequence[Remedy], style: Style) -> list[str]:
     if not remedies:
         return []
-    lines = _title("What helps (each was predicted again; cheapest first)", style)
+    lines = style.title("What helps (each was predicted again; cheapest first)")
     for number, remedy in enumerate(remedies, 1):
         _, word, _ = _OUTCOMES[remedy.verdict.outcome]
         where = _where(remedy.verdict).removesuffix(": ")

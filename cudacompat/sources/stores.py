@@ -17,14 +17,13 @@ from cudacompat.layers.documents import MAX_DOCUMENT
 from cudacompat.layers.interface import Content, Entry
 from cudacompat.layers.limits import GIB, Limits
 from cudacompat.layers.tape import FileContent, FileTape, StreamTape
-from cudacompat.layers.tar_header import normalise
 from cudacompat.layers.tar_members import TarWalk
 from cudacompat.layers.window import Window
+from cudacompat.sources.names import Links
 
 # An archive holds whole images: several layers, each of which has its own bounds later.
 ARCHIVE_LIMITS = Limits(unpacked=1000 * GIB, entries=200_000)
 
-_MAX_LINKS = 10
 # Of a compressed archive, what may be a manifest or a config is kept from the first pass.
 _MAX_KEPT = 1 << 20
 _MAX_KEPT_TOTAL = 32 << 20
@@ -129,16 +128,11 @@ class _Archive(Store):
         self.where = where
         self._descriptor: int | None = descriptor
         self._sizes: dict[str, int] = {}
-        self._links: dict[str, str] = {}
+        self._links = Links()
 
     def locate(self, name: str) -> str | None:
         """The member that ``name`` leads to, through the archive's own links."""
-        name = normalise(name.encode("utf-8", "surrogateescape"))
-        for _ in range(_MAX_LINKS):
-            if name not in self._links:
-                return name if name in self._sizes else None
-            name = self._links[name]
-        return None
+        return self._links.locate(name, self._sizes)
 
     def close(self) -> None:
         """Close the archive's file."""
@@ -152,13 +146,9 @@ class _Archive(Store):
         return Window(self._descriptor, 0, os.fstat(self._descriptor).st_size)
 
     def _note(self, entry: Entry) -> None:
+        self._links.note(entry)
         if entry.kind == "file":
             self._sizes[entry.path] = entry.size
-            self._links.pop(entry.path, None)
-        elif entry.target is not None:
-            folder = "" if entry.kind == "hardlink" else entry.path.rpartition("/")[0] + "/"
-            target = f"{folder}{entry.target}".encode("utf-8", "surrogateescape")
-            self._links[entry.path] = normalise(target)
 
 
 class ArchiveInPlace(_Archive):

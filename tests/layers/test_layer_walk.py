@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import io
+import random
 import tracemalloc
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from cudacompat.layers.window import Window
 from tests.support.tars import END, blob, folder, hardlink, long_name, member, pax, stream, symlink, walked
 
 TAR = b"".join((folder("usr"), member("usr/a", b"a" * 1000), symlink("l", "usr"), member("usr/b", b"b"))) + END
+REST = TAR + bytes(3000)
 GZ = gzip.compress(TAR, mtime=0)
 
 
@@ -44,6 +46,9 @@ WRONG = digest(b"something else")
         pytest.param(stream(GZ, digest=digest(GZ, "sha512")), id="sha512"),
         pytest.param(stream(GZ + bytes(5000), digest=digest(GZ + bytes(5000))), id="padding counts"),
         pytest.param(stream(TAR + b"after the end", digest=digest(TAR + b"after the end")), id="rest counts"),
+        pytest.param(stream(REST, 64, digest=digest(REST)), id="rest behind many pieces counts"),
+        pytest.param(stream(REST, 64, diff_id=digest(REST)), id="rest counts for the diff ID"),
+        pytest.param(stream(GZ + bytes(5000), 64, diff_id=digest(TAR)), id="padding does not for the diff ID"),
         pytest.param(stream(GZ), id="no digest stated"),
     ],
 )
@@ -68,6 +73,12 @@ def test_a_layer_that_matches(layer: LayerBlob) -> None:
 def test_a_layer_that_does_not_match(layer: LayerBlob) -> None:
     with pytest.raises(TargetError, match=rf"^Layer sha256:test does not match its digest {WRONG}\.$"):
         walked(layer)
+
+
+def test_a_stream_cut_behind_the_tars_end_is_refused() -> None:
+    packed = gzip.compress(TAR + random.Random(1).randbytes(5000))
+    with pytest.raises(TargetError, match="truncated: its gzip data"):
+        walked(stream(packed[:-4], 64))
 
 
 @pytest.mark.parametrize("stated", ["sha256:abc", "md5:" + "0" * 32, "sha256:" + "G" * 64, "../../etc", ""])
@@ -133,6 +144,11 @@ def test_a_window_reads_its_part_of_a_file_alone(tmp_path: object) -> None:
 def test_the_number_of_entries_is_bounded() -> None:
     with pytest.raises(TargetError, match=r"^Layer sha256:test has more than 10 tar members"):
         walked(blob(folder("x") * 11), Limits(entries=10))
+
+
+def test_extended_headers_are_bounded() -> None:
+    with pytest.raises(TargetError, match=r"^Layer sha256:test has more than 1000 bytes of extended tar headers"):
+        walked(blob((pax({"comment": "x" * 300}) + member("x")) * 4), Limits(extended=1000))
 
 
 def test_memory_is_flat_in_what_the_layer_unpacks_to() -> None:

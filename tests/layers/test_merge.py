@@ -258,5 +258,6 @@ def test_many_folders_are_remembered_in_little_memory(monkeypatch: pytest.Monkey
     recorder: LayerRecorder[str] = LayerRecorder("x")
     for number in range(50):
         recorder.add(Entry(f"/a/b{number}/c/f", "file"))
+        assert len(recorder._seen) < 10
     made = recorder.finish()
     assert (len(made.files), len(made.folders)) == (50, 101)

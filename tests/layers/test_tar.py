@@ -12,6 +12,7 @@ import pytest
 
 from cudacompat.errors import TargetError
 from cudacompat.layers.interface import LayerBlob
+from cudacompat.layers.limits import Limits
 from cudacompat.layers.tar import open_layer
 from tests.support.tars import (
     END,
@@ -173,6 +174,7 @@ BROKEN = [
     pytest.param(member("p", "99 path=x\n", b"x"), "cannot be parsed", id="pax length beyond the header"),
     pytest.param(member("p", "garbage", b"x"), "cannot be parsed", id="pax garbage"),
     pytest.param(member("p", "0 path=x\n", b"x"), "cannot be parsed", id="pax length of nothing"),
+    pytest.param(member("p", "8 a=bcd\n277777", b"x"), "cannot be parsed", id="a pax length without its space"),
     pytest.param(header("p", 1 << 30, b"x"), "extended tar header of 1073741824 bytes", id="huge pax header"),
     pytest.param(header("p", 1 << 20, b"L"), "extended tar header of 1048576 bytes", id="huge long name"),
     pytest.param(member("x") + bytes(512) + member("y"), "lone zero block", id="a zero block in the middle"),
@@ -256,7 +258,7 @@ def test_sparse_files_of_gnu_tar_read_as_what_they_stand_for(tmp_path: Path, opt
     expected = [("/holes", "file", None, whole), ("/after", "file", None, b"after")]
     assert walked(blob(made)) == walked(stream(made, 5000)) == expected
     _, content = next(iter(open_layer(blob(made))))
-    for offset in (0, 69_990, 70_000, 74_990, len(whole) - 10, len(whole) + 5):
+    for offset in (0, 69_600, 69_990, 70_000, 74_990, len(whole) - 10, len(whole) + 5):
         assert content.read_at(offset, 40) == whole[offset : offset + 40]
     assert content.read(70_010) == whole[:70_010]
     assert b"".join(bytes(chunk) for chunk in content.chunks()) == whole[70_010:]
@@ -302,6 +304,13 @@ def test_holes_without_end_are_left_out_with_a_note() -> None:
     walk = open_layer(blob(huge + member("after", "d") + END))
     assert [(entry.path, entry.kind) for entry, _ in walk] == [("/s", "other"), ("/after", "file")]
     assert walk.notes == [f"Layer sha256:test: the sparse file /s claims {1 << 60} bytes and was not read."]
+
+
+def test_holes_are_counted_whatever_the_stored_size_claims() -> None:
+    data = sparse_member([(1 << 32, 5)], (1 << 32) + 5, b"12345")
+    lying = with_checksum(data[:124] + base256(1 << 33) + data[136:512]) + data[512:]
+    with pytest.raises(TargetError, match="truncated"):
+        walked(blob(lying), Limits(holes=1 << 20))
 
 
 def test_entries_of_a_source_without_a_tar_pass_through() -> None:

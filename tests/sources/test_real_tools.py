@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from cudacompat.sources import docker_archive, oci_layout
 from cudacompat.sources.recognition import recognise
 from tests.support.images import build_image
 from tests.support.reading import files_of, notes_of
+from tests.support.servers import need
 
 IMAGE: dict[str, Any] = {
     "env": {"CUDA_VERSION": "12.4.1"},
@@ -30,10 +30,13 @@ FILES = {"/lib": "-> usr/lib", "/f": "up", "/opt/x": "x", "/" + "d/" * 120 + "de
 
 
 def run(*command: str | Path) -> str:
-    """A tool's output; a test without its tool is skipped, unless real parts are required."""
-    if shutil.which(str(command[0])) is None and "CUDACOMPAT_TESTS_REQUIRE_REAL" not in os.environ:
-        pytest.skip(f"{command[0]} is not installed")
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=120)
+    """A tool's output."""
+    need(str(command[0]))
+    # Podman takes a missing file of the Docker configuration for an error.
+    surroundings = {name: value for name, value in os.environ.items() if name != "DOCKER_CONFIG"}
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, timeout=120, env=surroundings
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -55,6 +55,15 @@ class Built:
         """Every blob by its digest."""
         return {digest(data): data for data in (self.config, self.manifest, *self.blobs)}
 
+    def registry_paths(self, repository: str = "app", tag: str = "1") -> dict[str, tuple[str, bytes]]:
+        """What a registry that holds the image answers: media type and body by path."""
+        manifest = (OCI + "manifest.v1+json", self.manifest)
+        blobs = {
+            f"/v2/{repository}/blobs/{key}": ("application/octet-stream", data) for key, data in self.store().items()
+        }
+        names = (tag, digest(self.manifest))
+        return {f"/v2/{repository}/manifests/{name}": manifest for name in names} | blobs
+
 
 def build(description: Description, compression: Compression = "gzip") -> Built:
     """The image's config, manifest and layers."""

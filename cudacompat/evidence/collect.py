@@ -1,0 +1,137 @@
+"""One pass over an image's layers: every file to whoever wants it, then the layers laid over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cudacompat.evidence import libraries
+from cudacompat.evidence.assemble import assemble
+from cudacompat.evidence.detectors import Wanted
+from cudacompat.evidence.interface import FileDetector, Note, Observation
+from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
+from cudacompat.layers.merge import merge
+from cudacompat.layers.record import LayerRecord, LayerRecorder
+from cudacompat.layers.tar import open_layer
+from cudacompat.model import Coverage, ImageFacts
+
+Depth = Literal["config", "full"]
+Progress = Callable[[str], None]
+Found = tuple[Observation, ...]
+
+_ELF, _ARCHIVE, _FATBIN = b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba"
+_HEAD = 64
+_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv", 21: "ppc64"}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the pass counts on its way, beside the findings."""
+
+    notes: list[str] = field(default_factory=list)
+    machines: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+
+
+def collect(image: OpenImage, *, depth: Depth = "full", progress: Progress | None = None) -> ImageFacts:
+    """Everything that an image says about CUDA, with evidence.
+
+    ``depth`` "config" reads no layer. Raises TargetError when a layer is broken or does not match its
+    digest; a file that a detector cannot read becomes a coverage note.
+    """
+    if depth == "config":
+        layers = len(image.config.diff_ids)
+        return assemble(image, merge(()), Coverage("config", False, 0, layers, tuple(image.notes)), {})
+    tally = Tally()
+    records = {record.digest: record for record in _records(image, tally, progress)}
+    order = [digest for digest in image.layer_order() if digest in records]
+    expected = max(len(image.config.diff_ids), len(image.layer_order()))
+    notes = tuple(dict.fromkeys((*image.notes, *tally.notes)))
+    coverage = Coverage("full", len(order) >= expected, len(order), expected, notes)
+    return assemble(image, merge(records[digest] for digest in order), coverage, tally.machines)
+
+
+def _records(image: OpenImage, tally: Tally, progress: Progress | None) -> Iterator[LayerRecord[Found]]:
+    wanted = Wanted()
+    for number, blob in enumerate(image.layers(), start=1):
+        if progress is not None:
+            progress(f"layer {number}, {blob.digest[7:19]}")
+        yield _record(blob, wanted, tally, progress)
+
+
+def _record(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | None) -> LayerRecord[Found]:
+    recorder: LayerRecorder[Found] = LayerRecorder(blob.digest)
+    walk = open_layer(blob)
+    for entry, content in walk:
+        recorder.add(entry)
+        if entry.kind != "file":
+            continue
+        tally.files += 1
+        if progress is not None and tally.files % 512 == 0:
+            progress(f"{tally.files} files read")
+        found = tuple(_observations(entry, content, wanted, blob.digest, tally))
+        if found:
+            recorder.keep(entry.path, found)
+    tally.notes += walk.notes
+    return recorder.finish()
+
+
+def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, tally: Tally) -> Iterable[Observation]:
+    detector = wanted.detector(entry.path)
+    if detector is not None:
+        return _read_small(detector, entry, content, layer)
+    named = list(libraries.by_name(entry.path, entry.size, layer))
+    if entry.size < _HEAD:
+        return named
+    head = content.read(_HEAD)
+    if not head.startswith((_ELF, _ARCHIVE, _FATBIN)):
+        return named
+    if head.startswith(_ELF):
+        machine = _MACHINES.get(int.from_bytes(head[18:20], "little"), "other")
+        tally.machines[machine] = tally.machines.get(machine, 0) + 1
+    return [*named, *_read_binary(entry, _Headed(head, content), layer)]
+
+
+def _read_small(detector: FileDetector, entry: Entry, content: Content, layer: str) -> Iterable[Observation]:
+    if detector.max_size and entry.size > detector.max_size:
+        return [Note(f"{entry.path} has {entry.size} bytes, more than {detector.max_size}: it was not read")]
+    data = content.read(detector.max_size) if detector.max_size else b""
+    try:
+        return list(detector.read(entry.path, data, layer))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        return [Note(f"{entry.path} could not be read ({detector.name}: {type(error).__name__})")]
+
+
+def _read_binary(entry: Entry, content: Content, layer: str) -> list[Observation]:
+    from cudacompat.binaries import read_binary
+
+    return list(read_binary(entry.path, content, layer))
+
+
+class _Headed(Content):
+    """A content whose first bytes were read already and come again."""
+
+    def __init__(self, head: bytes, content: Content) -> None:
+        self.size = content.size
+        self.seekable = content.seekable
+        self._head = head
+        self._content = content
+
+    def read(self, limit: int = -1) -> bytes:
+        if not self._head:
+            return self._content.read(limit)
+        if limit < 0:
+            data, self._head = self._head, b""
+            return data + self._content.read()
+        data, self._head = self._head[:limit], self._head[limit:]
+        return data + (self._content.read(limit - len(data)) if limit > len(data) else b"")
+
+    def chunks(self) -> Iterator[bytes | memoryview]:
+        if self._head:
+            head, self._head = self._head, b""
+            yield head
+        yield from self._content.chunks()
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self._content.read_at(offset, length)
