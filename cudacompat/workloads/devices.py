@@ -120,7 +120,9 @@ def _indices(texts: list[str]) -> VisibleList:
         if str(number) in entries:
             return VisibleList("index", (), (_duplicate(str(number)),))
         if match and match[0] != text:
-            problems.append(Problem("not-a-list", text, f"{text!r} is read as {number}: digits count up to the first other sign"))
+            problems.append(
+                Problem("not-a-list", text, f"{text!r} is read as {number}: digits count up to the first other sign")
+            )
         entries.append(str(number))
     return VisibleList("index" if entries else "empty", tuple(entries), tuple(problems))
 
@@ -130,14 +132,14 @@ def _bad_index(text: str, kept: list[str], is_number: bool) -> Problem:
         if is_number:
             return Problem("empty", text, f"{text} as the first entry hides every GPU")
         return Problem("not-a-list", text, f"{text!r} is no index and no UUID: the program sees no device")
-    return _foreign(text, kept) if not is_number else Problem(
-        "invalid", text, f"the list is cut at {text}: only {','.join(kept)} stays"
+    return (
+        _foreign(text, kept)
+        if not is_number
+        else Problem("invalid", text, f"the list is cut at {text}: only {','.join(kept)} stays")
     )
 
 
-def visible(
-    value: str | None, devices: Sequence[Device], *, order: str | None = None
-) -> Visibility:
+def visible(value: str | None, devices: Sequence[Device], *, order: str | None = None) -> Visibility:
     """Which of ``devices`` a program sees under ``value`` (None: unset), and as which index.
 
     ``devices`` are those that the process can open at all, in nvidia-smi's order; ``order`` is the value of
@@ -160,9 +162,7 @@ def _first_mig(device: Device) -> str | None:
     return device.mig[0] if device.mig else None
 
 
-def _choose(
-    listed: VisibleList, devices: Sequence[Device]
-) -> tuple[list[tuple[Device, str | None]], list[Problem]]:
+def _choose(listed: VisibleList, devices: Sequence[Device]) -> tuple[list[tuple[Device, str | None]], list[Problem]]:
     chosen: list[tuple[Device, str | None]] = []
     for entry in listed.entries:
         found = _find(entry, listed.kind, devices)

@@ -74,7 +74,9 @@ def read_documents(text: str, path: str) -> tuple[Node, ...]:
     try:
         import yaml
     except ImportError as error:
-        raise UsageError("reading YAML needs an extra that is not installed: pip install 'cudacompat[workloads]'") from error
+        raise UsageError(
+            "reading YAML needs an extra that is not installed: pip install 'cudacompat[workloads]'"
+        ) from error
     check_size(text, path, MAX_YAML_BYTES, "manifest")
     if text.lstrip()[:1] in "{[":
         text = text.replace("\t", "  ")

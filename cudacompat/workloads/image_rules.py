@@ -34,7 +34,9 @@ def add_floating_rule(book: RuleBook[D], uses: Uses[D]) -> None:
             known = use.reference in seen or is_unexpanded(use.reference) or is_file(use.reference)
             if not known and is_floating(use.reference):
                 seen.add(use.reference)
-                yield Hit(use.line, f"{use.reference} can become another image at any time: this verdict holds for today's")
+                yield Hit(
+                    use.line, f"{use.reference} can become another image at any time: this verdict holds for today's"
+                )
 
 
 def add_driver_rule(book: RuleBook[D], uses: Uses[D], nodes: Nodes[D]) -> None:
@@ -83,8 +85,12 @@ def _with_fleet(use: ImageUse, cuda: str, floor: str, nodes: tuple[FleetNode, ..
     if not old:
         return
     names = ", ".join(f"{node.name} ({node.driver})" for node in old[:3]) + (" ..." if len(old) > 3 else "")
-    where = "every node it can land on" if len(old) == len(nodes) else f"{len(old)} of {len(nodes)} nodes it can land on"
-    message = f"{use.reference}: CUDA {cuda} by its tag needs driver {floor} or newer; {where} has an older one: {names}"
+    where = (
+        "every node it can land on" if len(old) == len(nodes) else f"{len(old)} of {len(nodes)} nodes it can land on"
+    )
+    message = (
+        f"{use.reference}: CUDA {cuda} by its tag needs driver {floor} or newer; {where} has an older one: {names}"
+    )
     yield Hit(use.line, message, level="error" if len(old) == len(nodes) else "warning")
 
 

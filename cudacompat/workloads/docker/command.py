@@ -27,7 +27,9 @@ _FLAGS = frozenset(
     passwd systemd-flag use-api-socket unsetenv-all rootfs no-hostname""".split()
 )
 _GRAMMAR = Grammar(_SHORT, _FLAGS)
-_GLOBAL = Grammar({"c": "context", "D": "debug", "H": "host", "l": "log-level"}, frozenset({"debug", "tls", "tlsverify"}))
+_GLOBAL = Grammar(
+    {"c": "context", "D": "debug", "H": "host", "l": "log-level"}, frozenset({"debug", "tls", "tlsverify"})
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,4 +17,6 @@ def matching(fleet: Fleet, pod: Pod) -> tuple[FleetNode, ...]:
 
 def candidates(fleet: Fleet, pod: Pod) -> tuple[FleetNode, ...]:
     """Nodes with the labels that take pods and offer some NVIDIA resource."""
-    return tuple(n for n in matching(fleet, pod) if n.usable and any(is_gpu_resource(r) and c for r, c in n.allocatable.items()))
+    return tuple(
+        n for n in matching(fleet, pod) if n.usable and any(is_gpu_resource(r) and c for r, c in n.allocatable.items())
+    )

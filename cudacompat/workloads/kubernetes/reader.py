@@ -73,7 +73,9 @@ class Container:
     def env(self) -> Mapping[str, Node]:
         """The variables with values."""
         return {
-            item.get("name").string or "": item.get("value") for item in self.node.get("env").items() if item.get("value").exists
+            item.get("name").string or "": item.get("value")
+            for item in self.node.get("env").items()
+            if item.get("value").exists
         }
 
     @property
@@ -139,7 +141,10 @@ class Pod:
     def accelerators(self) -> tuple[tuple[str, int], ...]:
         """GPU names that the selectors allow, with their lines."""
         return tuple(
-            (value, line) for key, (values, line) in self.selector().items() if key in ACCELERATOR_LABELS for value in values
+            (value, line)
+            for key, (values, line) in self.selector().items()
+            if key in ACCELERATOR_LABELS
+            for value in values
         )
 
 
@@ -244,7 +249,11 @@ def _count(node: Node) -> int | None:
 
 def _trainer(spec: Node) -> Pod:
     trainer = spec.get("trainer")
-    containers = (Container("trainer", trainer, trainer.get("image"), trainer.get("resourcesPerNode")),) if trainer.exists else ()
+    containers = (
+        (Container("trainer", trainer, trainer.get("image"), trainer.get("resourcesPerNode")),)
+        if trainer.exists
+        else ()
+    )
     return Pod("trainer", _count(trainer.get("numNodes")), spec.get("podTemplateOverrides"), containers)
 
 

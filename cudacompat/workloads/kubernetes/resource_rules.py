@@ -29,10 +29,19 @@ def requests_only(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
         limits = dict(container.resources.get("limits").entries())
         for resource, node in container.resources.get("requests").entries():
             if is_gpu_resource(resource) and resource not in limits:
-                yield Hit(node.line, f'{resource} under requests only: refused with "Limit must be set for non overcommitable resources"')
+                yield Hit(
+                    node.line,
+                    f'{resource} under requests only: refused with "Limit must be set for non overcommitable resources"',
+                )
 
 
-@BOOK.rule("K02", "error", "GPU request and limit differ", fix="make them equal, or leave the request out", source="NVIDIA/k8s-device-plugin issue 154")
+@BOOK.rule(
+    "K02",
+    "error",
+    "GPU request and limit differ",
+    fix="make them equal, or leave the request out",
+    source="NVIDIA/k8s-device-plugin issue 154",
+)
 def unequal(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K02."""
     for _, _, container in file.containers():
@@ -43,7 +52,13 @@ def unequal(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                 yield Hit(node.line, f"{resource}: request {node.string} and limit {limit.string}: they must be equal")
 
 
-@BOOK.rule("K03", "error", "a GPU limit without a number, or in the wrong place", fix="write resources: limits: nvidia.com/gpu: 1", source="run with kubernetes-validate")
+@BOOK.rule(
+    "K03",
+    "error",
+    "a GPU limit without a number, or in the wrong place",
+    fix="write resources: limits: nvidia.com/gpu: 1",
+    source="run with kubernetes-validate",
+)
 def no_number(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K03: null or empty limits, and GPU fields beside limits instead of under it."""
     for _, _, container in file.containers():
@@ -57,7 +72,13 @@ def no_number(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                     yield Hit(node.line, f"{resource} stands directly under {place}: it belongs under resources.limits")
 
 
-@BOOK.rule("K04", "error", "a part of a GPU", fix="ask for a whole number; share GPUs with MIG, time-slicing or DRA", source=_API)
+@BOOK.rule(
+    "K04",
+    "error",
+    "a part of a GPU",
+    fix="ask for a whole number; share GPUs with MIG, time-slicing or DRA",
+    source=_API,
+)
 def fraction(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K04: extended resources are whole numbers."""
     for _, _, container in file.containers():
@@ -71,7 +92,13 @@ def fraction(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                     yield Hit(node.line, f'{resource}: {text}: refused with "must be an integer"')
 
 
-@BOOK.rule("K09", "warning", "several MIG instances in one container", fix="one instance for each container", source="NVIDIA/k8s-device-plugin issue 446")
+@BOOK.rule(
+    "K09",
+    "warning",
+    "several MIG instances in one container",
+    fix="one instance for each container",
+    source="NVIDIA/k8s-device-plugin issue 446",
+)
 def several_instances(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K09."""
     for _, _, container in file.containers():
@@ -80,7 +107,13 @@ def several_instances(file: KubernetesFile, _inventory: Inventory) -> Iterator[H
                 yield Hit(node.line, f"{resource}: {node.string}: a process uses only one of the instances")
 
 
-@BOOK.rule("K10", "error", "two MIG profiles in one container", fix="one container for each profile", source="NVIDIA/k8s-device-plugin issue 728")
+@BOOK.rule(
+    "K10",
+    "error",
+    "two MIG profiles in one container",
+    fix="one container for each profile",
+    source="NVIDIA/k8s-device-plugin issue 728",
+)
 def two_profiles(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K10."""
     for _, _, container in file.containers():
@@ -90,7 +123,13 @@ def two_profiles(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
             yield Hit(found[1][1].line, f"{names} in one container: only one of them is visible")
 
 
-@BOOK.rule("K23", "note", "an init container asks for more GPUs than the pod's work", fix="lower it, or know that the pod holds the larger number", source="Kubernetes documentation, init containers")
+@BOOK.rule(
+    "K23",
+    "note",
+    "an init container asks for more GPUs than the pod's work",
+    fix="lower it, or know that the pod holds the larger number",
+    source="Kubernetes documentation, init containers",
+)
 def large_init(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K23: the pod's request is the larger of each init container and the sum of the others."""
     for item in file.objects:
@@ -99,10 +138,19 @@ def large_init(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
             for container in pod.containers:
                 if container.init and not container.sidecar and (container.gpus or 0) > running:
                     line = next(node.line for _, node in container.gpu_entries())
-                    yield Hit(line, f"init container {container.name} asks for {container.gpus} GPUs, the work for {running}: the pod holds {container.gpus}")
+                    yield Hit(
+                        line,
+                        f"init container {container.name} asks for {container.gpus} GPUs, the work for {running}: the pod holds {container.gpus}",
+                    )
 
 
-@BOOK.rule("K24", "warning", "the model's split and the pods' GPUs differ", fix="make tensor x pipeline parallel size the number of GPUs", source="vLLM's documentation")
+@BOOK.rule(
+    "K24",
+    "warning",
+    "the model's split and the pods' GPUs differ",
+    fix="make tensor x pipeline parallel size the number of GPUs",
+    source="vLLM's documentation",
+)
 def split(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K24: over one pod, or over the group of pods that serves one model."""
     for item in file.objects:
@@ -129,13 +177,22 @@ def _group_gpus(item: KubernetesObject, pod: Pod) -> int | None:
     return pod.gpus
 
 
-@BOOK.rule("K33", "warning", "zero GPUs to hide them", fix="set NVIDIA_VISIBLE_DEVICES=void instead", source="NVIDIA/k8s-device-plugin issue 61")
+@BOOK.rule(
+    "K33",
+    "warning",
+    "zero GPUs to hide them",
+    fix="set NVIDIA_VISIBLE_DEVICES=void instead",
+    source="NVIDIA/k8s-device-plugin issue 61",
+)
 def zero(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
     """K33."""
     for _, _, container in file.containers():
         for resource, node in container.gpu_entries():
             if node.string is not None and gpu_count(node) == 0:
-                yield Hit(node.line, f"{resource}: 0 hides nothing: where NVIDIA's runtime is the default, all GPUs are visible")
+                yield Hit(
+                    node.line,
+                    f"{resource}: 0 hides nothing: where NVIDIA's runtime is the default, all GPUs are visible",
+                )
 
 
 @BOOK.rule("K34", "error", "a resource name of before Kubernetes 1.10", fix=f"use {GPU}", source="kubernetes PR 24836")

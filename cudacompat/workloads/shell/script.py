@@ -78,9 +78,7 @@ class _Walk:
         return int(node.start_point[0]) + self.first_line
 
 
-def read_script(
-    text: str, path: str, *, first_line: int = 1, known: Mapping[str, str] | None = None
-) -> Script:
+def read_script(text: str, path: str, *, first_line: int = 1, known: Mapping[str, str] | None = None) -> Script:
     """Parse ``text``; ``known`` are variables with values from outside (what Slurm sets).
 
     Raises TargetError, naming file and line, above the bounds on depth and number of commands.
@@ -213,9 +211,7 @@ def _command(node: Node, walk: _Walk, certain: bool) -> None:
         elif child.is_named and not child.type.endswith("_redirect"):
             words.extend(expand_words(child, walk.variables))
     if words:
-        command = Command(
-            tuple(words), walk.line(node), tuple(assignments), walk.exports, certain, _text(node)
-        )
+        command = Command(tuple(words), walk.line(node), tuple(assignments), walk.exports, certain, _text(node))
         walk.commands.append(command)
 
 

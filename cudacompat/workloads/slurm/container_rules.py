@@ -23,7 +23,13 @@ def _uses(script: SlurmScript) -> tuple[ImageUse, ...]:
 add_floating_rule(BOOK, _uses)
 
 
-@BOOK.rule("S30", "note", "the image is a file of the cluster", fix="give the reference it was made from: cudacompat check IMAGE", source="enroot's and Apptainer's file forms")
+@BOOK.rule(
+    "S30",
+    "note",
+    "the image is a file of the cluster",
+    fix="give the reference it was made from: cudacompat check IMAGE",
+    source="enroot's and Apptainer's file forms",
+)
 def image_file(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S30: no registry has it. A file beside the script is named only when the image alone could tell of GPUs."""
     for container, launch in containers(script):
@@ -34,10 +40,18 @@ def image_file(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
             continue
         guess = guess_from_file(container.image)
         hint = f"; by its name it was made from {guess} (a guess)" if guess else ""
-        yield Hit(container.line, f"{container.image} is a file of the cluster and cannot be read from a registry{hint}")
+        yield Hit(
+            container.line, f"{container.image} is a file of the cluster and cannot be read from a registry{hint}"
+        )
 
 
-@BOOK.rule("S31", "note", "apptainer --nv checks no requirement", fix="check the image against the nodes' driver before submission", source="Apptainer's documentation, gpu.rst")
+@BOOK.rule(
+    "S31",
+    "note",
+    "apptainer --nv checks no requirement",
+    fix="check the image against the nodes' driver before submission",
+    source="Apptainer's documentation, gpu.rst",
+)
 def unchecked(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S31."""
     for container, _ in containers(script):
@@ -46,7 +60,9 @@ def unchecked(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
             yield Hit(container.line, f"{message}; a mismatch shows at the first CUDA call")
 
 
-@BOOK.rule("S32", "error", "apptainer without --nv in a GPU job", fix="add --nv", source="Apptainer's documentation, gpu.rst")
+@BOOK.rule(
+    "S32", "error", "apptainer without --nv in a GPU job", fix="add --nv", source="Apptainer's documentation, gpu.rst"
+)
 def without_nv(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S32."""
     others = any(_GPU_SWITCHES & set(c.flags) for c, _ in containers(script) if c.tool == "apptainer")
@@ -68,15 +84,32 @@ def _enroot_images(script: SlurmScript, inventory: Inventory) -> Iterator[tuple[
             yield container, facts, frozenset(given)
 
 
-@BOOK.rule("S33", "error", "enroot brings no driver into an image without NVIDIA_VISIBLE_DEVICES", fix="export NVIDIA_VISIBLE_DEVICES=all", source=_HOOK, needs=("image",))
+@BOOK.rule(
+    "S33",
+    "error",
+    "enroot brings no driver into an image without NVIDIA_VISIBLE_DEVICES",
+    fix="export NVIDIA_VISIBLE_DEVICES=all",
+    source=_HOOK,
+    needs=("image",),
+)
 def no_injection(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
     """S33."""
     for container, _, given in _enroot_images(script, inventory):
         if "NVIDIA_VISIBLE_DEVICES" not in given:
-            yield Hit(container.line, f"{container.image} does not set NVIDIA_VISIBLE_DEVICES: enroot adds neither GPUs nor driver")
+            yield Hit(
+                container.line,
+                f"{container.image} does not set NVIDIA_VISIBLE_DEVICES: enroot adds neither GPUs nor driver",
+            )
 
 
-@BOOK.rule("S40", "error", "enroot brings no libcuda into an image without NVIDIA_DRIVER_CAPABILITIES", fix="export NVIDIA_DRIVER_CAPABILITIES=compute,utility", source=_HOOK, needs=("image",))
+@BOOK.rule(
+    "S40",
+    "error",
+    "enroot brings no libcuda into an image without NVIDIA_DRIVER_CAPABILITIES",
+    fix="export NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+    source=_HOOK,
+    needs=("image",),
+)
 def utility_only(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
     """S40."""
     for container, _, given in _enroot_images(script, inventory):
@@ -90,10 +123,19 @@ def disable_require(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]
     """S34: any text disables the check, also "0" and "false"."""
     for found in script.exported:
         if found.name == "NVIDIA_DISABLE_REQUIRE" and found.value.lower() in ("0", "false", "no", "off"):
-            yield Hit(found.line, f"NVIDIA_DISABLE_REQUIRE={found.value} still turns enroot's requirement check off: any text does")
+            yield Hit(
+                found.line,
+                f"NVIDIA_DISABLE_REQUIRE={found.value} still turns enroot's requirement check off: any text does",
+            )
 
 
-@BOOK.rule("S35", "warning", "docker run --gpus all inside a job", fix='pass the job\'s GPUs: --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"", or use pyxis', source="NVIDIA/nvidia-container-toolkit issue 211")
+@BOOK.rule(
+    "S35",
+    "warning",
+    "docker run --gpus all inside a job",
+    fix='pass the job\'s GPUs: --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"", or use pyxis',
+    source="NVIDIA/nvidia-container-toolkit issue 211",
+)
 def docker_in_job(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S35: the daemon starts the container outside the job's cgroup."""
     if not script.is_batch:
@@ -103,12 +145,22 @@ def docker_in_job(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
         if run is None or launch.container is None or launch.container.tool != "docker":
             continue
         every = any(flag.count == -1 for flag in run.gpu_requests)
-        by_runtime = run.runtime == "nvidia" and run.env.get("NVIDIA_VISIBLE_DEVICES", "all") == "all" and not run.gpu_requests
+        by_runtime = (
+            run.runtime == "nvidia" and run.env.get("NVIDIA_VISIBLE_DEVICES", "all") == "all" and not run.gpu_requests
+        )
         if every or by_runtime:
-            yield Hit(run.line, f"the container of {run.image} is started outside the job: it sees every GPU of the node")
+            yield Hit(
+                run.line, f"the container of {run.image} is started outside the job: it sees every GPU of the node"
+            )
 
 
-@BOOK.rule("S36", "warning", "a container name that keeps an old image", fix="put $SLURM_JOB_ID into the name", source="pyxis README")
+@BOOK.rule(
+    "S36",
+    "warning",
+    "a container name that keeps an old image",
+    fix="put $SLURM_JOB_ID into the name",
+    source="pyxis README",
+)
 def kept_container(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S36."""
     for options in all_sets(script):
@@ -118,12 +170,18 @@ def kept_container(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
             yield Hit(name.line, f"{message} and --container-image={image.value} is not imported")
 
 
-@BOOK.rule("S37", "error", "--container wants a bundle's folder", fix="give an OCI bundle's absolute path, or use pyxis' --container-image", source="Slurm containers.html")
+@BOOK.rule(
+    "S37",
+    "error",
+    "--container wants a bundle's folder",
+    fix="give an OCI bundle's absolute path, or use pyxis' --container-image",
+    source="Slurm containers.html",
+)
 def no_bundle(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S37."""
     for options in all_sets(script):
         use = options.use("container")
         if use is not None and (":" in use.value or not use.value.startswith("/")):
-            yield Hit(use.line, f"--container={use.value} names an image: Slurm wants an OCI bundle's folder on the node")
-
-
+            yield Hit(
+                use.line, f"--container={use.value} names an image: Slurm wants an OCI bundle's folder on the node"
+            )

@@ -72,7 +72,7 @@ def bad_gres(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
         for entry in gres_entries(use.value) if use is not None else ():
             if entry.kind == "=" or ("gpu" in entry.kind.lower() and entry.kind != "gpu") or "=" in entry.kind:
                 line = 1 if use is None else use.line
-                yield Hit(line, f"--gres={entry.text}: Slurm answers \"Invalid generic resource (gres) specification\"")
+                yield Hit(line, f'--gres={entry.text}: Slurm answers "Invalid generic resource (gres) specification"')
 
 
 @BOOK.rule(

@@ -129,4 +129,3 @@ def near_miss(line: str) -> NearMiss | None:
     if word and _MISSPELT.match(stripped) and is_near(word[1], "SBATCH"):
         return "misspelt"
     return None
-

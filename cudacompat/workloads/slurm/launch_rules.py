@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from cudacompat.workloads.interface import Hit, Inventory
 from cudacompat.workloads.slurm.book import BOOK, gpu_hint
-from cudacompat.workloads.slurm.gpus import asks_for_gpus, gpus_per_node, gpus_per_task_visible, node_range, nodes, tasks_per_node
+from cudacompat.workloads.slurm.gpus import (
+    asks_for_gpus,
+    gpus_per_node,
+    gpus_per_task_visible,
+    node_range,
+    nodes,
+    tasks_per_node,
+)
 from cudacompat.workloads.slurm.options import OptionSet
 from cudacompat.workloads.slurm.reader import Launch, SlurmScript
 
@@ -42,7 +49,11 @@ def exclusive_only(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
         options = script.options_of(launch)
         if not options.has("exclusive") or asks_for_gpus(options):
             continue
-        effect = "cannot open any GPU" if constrained else "gets CUDA_VISIBLE_DEVICES unset, and no GPU where ConstrainDevices=yes"
+        effect = (
+            "cannot open any GPU"
+            if constrained
+            else "gets CUDA_VISIBLE_DEVICES unset, and no GPU where ConstrainDevices=yes"
+        )
         message = f"--exclusive gives the batch shell all GPUs, but this srun step asks for none: it {effect}"
         yield Hit(launch.line, message, level="error" if constrained else None)
         return
@@ -91,7 +102,11 @@ def processes_and_gpus(script: SlurmScript, _inventory: Inventory) -> Iterator[H
         elif launch.launcher.model_gpus is not None:
             yield from _model(launch, options, gpus)
         elif launch.launcher.program == "mpirun" and launch.step is not None and copies is not None and copies > 1:
-            yield Hit(launch.line, f"each of {copies} tasks per node starts an mpirun of its own", fix="call mpirun without srun")
+            yield Hit(
+                launch.line,
+                f"each of {copies} tasks per node starts an mpirun of its own",
+                fix="call mpirun without srun",
+            )
 
 
 def _agents(launch: Launch, options: OptionSet, gpus: int, copies: int | None, *, alone: bool) -> Iterator[Hit]:
@@ -104,7 +119,7 @@ def _agents(launch: Launch, options: OptionSet, gpus: int, copies: int | None, *
         yield Hit(
             launch.line,
             f"{program} starts {each} processes on a node where it sees {visible} GPU{'s' * (visible != 1)}: those with "
-            f"LOCAL_RANK >= {visible} fail with \"invalid device ordinal\"",
+            f'LOCAL_RANK >= {visible} fail with "invalid device ordinal"',
             fix=f"start {visible} processes, or ask for {each} GPUs",
         )
         return
@@ -125,7 +140,9 @@ def _agents(launch: Launch, options: OptionSet, gpus: int, copies: int | None, *
             fix=f"--ntasks-per-node=1 with {each * copies} processes, or give every copy --nnodes and --rdzv-endpoint",
         )
     elif copies * each < gpus and alone and "CUDA_VISIBLE_DEVICES" not in {**launch.exports, **launch.settings}:
-        message = f"{program} starts {copies * each} processes for {gpus} GPUs of each node: {gpus - copies * each} stay idle"
+        message = (
+            f"{program} starts {copies * each} processes for {gpus} GPUs of each node: {gpus - copies * each} stay idle"
+        )
         yield Hit(launch.line, message, level="warning", fix=f"start {gpus} processes, or ask for {copies * each} GPUs")
 
 

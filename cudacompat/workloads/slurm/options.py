@@ -47,7 +47,11 @@ _WITH_VALUE = frozenset(
     container-name container-save container-env external-launcher""".split()
 )
 GRAMMAR = Grammar(_SHORT, _FLAGS, _OPTIONAL, _WITH_VALUE)
-SBATCH_VARIABLES = {"SBATCH_GPUS": "gpus", "SBATCH_GPUS_PER_NODE": "gpus-per-node", "SBATCH_GPUS_PER_TASK": "gpus-per-task"}
+SBATCH_VARIABLES = {
+    "SBATCH_GPUS": "gpus",
+    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,17 @@ _APPTAINER_GRAMMAR = Grammar(
               "no-eval no-umask no-init no-privs keep-privs compat allow-setuid underlay disable-cache no-https".split()),
 )  # fmt: skip
 _ENROOT_GRAMMAR = Grammar(
-    {"c": "conf", "e": "env", "m": "mount", "r": "root", "w": "rw", "o": "output", "a": "arch", "n": "name", "f": "force"},
+    {
+        "c": "conf",
+        "e": "env",
+        "m": "mount",
+        "r": "root",
+        "w": "rw",
+        "o": "output",
+        "a": "arch",
+        "n": "name",
+        "f": "force",
+    },
     frozenset({"root", "rw", "force"}),
 )
 _SHELL_SHEBANG = re.compile(r"#!.*\b(?:ba|da|z|k|a)?sh\b")
@@ -105,9 +115,7 @@ def read_slurm(text: str, path: str, *, submit_env: Mapping[str, str] | None = N
     walk = _Walk(base)
     for command in script.commands:
         walk.command(command, None, {}, 0)
-    return replace(
-        base, launches=tuple(walk.launches), exported=script.exported, commands=script.commands
-    )
+    return replace(base, launches=tuple(walk.launches), exported=script.exported, commands=script.commands)
 
 
 def _from_environment(env: Mapping[str, str]) -> tuple[OptionUse, ...]:
@@ -210,7 +218,9 @@ class _Walk:
         before = {} if step is None else step.given
         inside = frozenset(k for k, a in settings.items() if step is not None and before.get(k) is not a)
         self.launches.append(
-            Launch(words, line, find_launcher(words), step, container, exports, MappingProxyType(dict(settings)), inside)
+            Launch(
+                words, line, find_launcher(words), step, container, exports, MappingProxyType(dict(settings)), inside
+            )
         )
 
 
@@ -285,7 +295,9 @@ def _image_use(script: SlurmScript, container: Container, launch: Launch | None)
     target, why_not = _target(container)
     legacy = container.tool == "docker" and container.run is not None and container.run.gpu_requests
     injection: Literal["enroot", "apptainer", "legacy", None]
-    injection = "enroot" if container.tool in ("pyxis", "enroot") else "apptainer" if container.tool == "apptainer" else None
+    injection = (
+        "enroot" if container.tool in ("pyxis", "enroot") else "apptainer" if container.tool == "apptainer" else None
+    )
     asks = bool(legacy) if container.tool == "docker" else gpus
     return ImageUse(container.image, container.line, container.tool, injection, target, why_not, asks)
 

@@ -61,18 +61,26 @@ def fewer_than_nodes(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit
 
 
 @BOOK.rule(
-    "S08", "warning", "--gpus over several nodes", fix="use --gpus-per-node, which gives every node the same", source=_RUN
+    "S08",
+    "warning",
+    "--gpus over several nodes",
+    fix="use --gpus-per-node, which gives every node the same",
+    source=_RUN,
 )
 def uneven(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S08: Slurm chooses the split; 4 GPUs on 2 nodes came as 3 and 1."""
     for options in job_sets(script):
         use, count = options.use("gpus"), node_range(options)
-        others = any(options.has(name) for name in ("gpus-per-node", "gpus-per-task", "gpus-per-socket", "ntasks-per-gpu"))
+        others = any(
+            options.has(name) for name in ("gpus-per-node", "gpus-per-task", "gpus-per-socket", "ntasks-per-gpu")
+        )
         if use is None or count is None or count[0] < 2 or others or _gpu_gres(options) is not None:
             continue
         total = sum(e.count or 0 for e in gpu_entries(use.value))
         if total > count[0]:
-            yield Hit(use.line, f"--gpus={use.value} over {count[0]} nodes: Slurm chooses the split, and it need not be even")
+            yield Hit(
+                use.line, f"--gpus={use.value} over {count[0]} nodes: Slurm chooses the split, and it need not be even"
+            )
 
 
 @BOOK.rule(
@@ -87,7 +95,9 @@ def no_tasks(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
         if task is not None and not any(options.has(name) for name in counted) and _positive(task):
             yield Hit(task.line, f"--gpus-per-task={task.value} without --ntasks or --gpus: Slurm refuses the job")
         if socket is not None and not options.has("sockets-per-node") and _positive(socket):
-            yield Hit(socket.line, f"--gpus-per-socket={socket.value} without --sockets-per-node: Slurm refuses the job")
+            yield Hit(
+                socket.line, f"--gpus-per-socket={socket.value} without --sockets-per-node: Slurm refuses the job"
+            )
 
 
 def _positive(use: OptionUse) -> bool:
@@ -189,7 +199,9 @@ def step_beyond_job(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]
                     had = ", ".join(sorted(name or "no type" for name in job))
                     yield Hit(use.line, f"the step asks for type {entry.gpu_type}, the job for {had}: the step fails")
                 elif job and use.name in ("gres", "gpus-per-node") and entry.count > _most(script.job):
-                    yield Hit(use.line, f"the step asks for {entry.count} GPUs per node, the job has {_most(script.job)}")
+                    yield Hit(
+                        use.line, f"the step asks for {entry.count} GPUs per node, the job has {_most(script.job)}"
+                    )
 
 
 def _most(job: OptionSet) -> int:

@@ -21,7 +21,7 @@ from cudacompat.workloads.slurm.options import OptionSet
 from cudacompat.workloads.slurm.reader import SlurmScript
 
 _RUN = "run with Slurm 22.05.8"
-_REFUSED = "Slurm answers \"Requested node configuration is not available\""
+_REFUSED = 'Slurm answers "Requested node configuration is not available"'
 
 
 @BOOK.rule(
@@ -44,7 +44,9 @@ def unknown_type(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
 def nodes_for(options: OptionSet, site: SlurmSite) -> tuple[SlurmNode, ...]:
     """The site's nodes that the job's partition, node list and features leave."""
     partition = options.value("partition") or site.default_partition
-    here = [n for n in site.nodes if partition is None or not n.partitions or set(partition.split(",")) & set(n.partitions)]
+    here = [
+        n for n in site.nodes if partition is None or not n.partitions or set(partition.split(",")) & set(n.partitions)
+    ]
     names = options.value("nodelist")
     if names and re.fullmatch(r"[\w,.-]+", names):
         here = [n for n in here if n.name in names.split(",")]
@@ -81,7 +83,10 @@ def too_many(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
                 factor = tasks_per_node(options) or 1 if use.name == "gpus-per-task" else 1
                 fitting = [n for n in here if all(n.gpus(e.gpu_type) >= (e.count or 0) * factor for e in entries)]
                 if len(fitting) < least:
-                    yield Hit(use.line, f"{len(fitting)} nodes offer --{use.name}={use.value}, the job needs {least}: {_REFUSED}")
+                    yield Hit(
+                        use.line,
+                        f"{len(fitting)} nodes offer --{use.name}={use.value}, the job needs {least}: {_REFUSED}",
+                    )
 
 
 def _known_type(entry: Entry, site: SlurmSite) -> bool:

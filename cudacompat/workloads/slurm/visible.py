@@ -62,7 +62,10 @@ def lost_at_srun(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
         found = _set_before_srun(launch)
         if found is not None and (found.line, found.value) not in seen:
             seen.add((found.line, found.value))
-            yield Hit(found.line, f"{_NAME}={found.value} does not reach the srun step of line {launch.line}: Slurm sets its own")
+            yield Hit(
+                found.line,
+                f"{_NAME}={found.value} does not reach the srun step of line {launch.line}: Slurm sets its own",
+            )
 
 
 def _set_for_program(launch: Launch) -> Assignment | None:
@@ -77,7 +80,13 @@ def _runs_gpu_code(launch: Launch) -> bool:
     return launch.launcher.program != "other" or launch.container is not None or _NAME in launch.settings
 
 
-@BOOK.rule("S11", "warning", "CUDA_VISIBLE_DEVICES set for a program started directly", fix=_FIX, source="run with Slurm 22.05.8")
+@BOOK.rule(
+    "S11",
+    "warning",
+    "CUDA_VISIBLE_DEVICES set for a program started directly",
+    fix=_FIX,
+    source="run with Slurm 22.05.8",
+)
 def narrowed(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S11: it narrows what Slurm gave, or names an index that is not there."""
     seen: set[int] = set()
@@ -96,10 +105,19 @@ def narrowed(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
             yield Hit(found.line, message, level="error")
         else:
             message = f"{_NAME}={found.value} replaces what Slurm set for the program of line {launch.line}"
-            yield Hit(found.line, f"{message}: it narrows the job's GPUs, or names another job's where devices are not confined")
+            yield Hit(
+                found.line,
+                f"{message}: it narrows the job's GPUs, or names another job's where devices are not confined",
+            )
 
 
-@BOOK.rule("S12", "warning", "CUDA_VISIBLE_DEVICES without a GPU request", fix="ask for GPUs: --gpus-per-node=N", source="run with Slurm 22.05.8")
+@BOOK.rule(
+    "S12",
+    "warning",
+    "CUDA_VISIBLE_DEVICES without a GPU request",
+    fix="ask for GPUs: --gpus-per-node=N",
+    source="run with Slurm 22.05.8",
+)
 def without_request(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S12: srun unsets it; a program started directly uses GPUs of other jobs."""
     sets = [script.options_of(launch) for launch in script.launches] or [script.job]
@@ -125,7 +143,13 @@ def global_ids(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
             )
 
 
-@BOOK.rule("S14", "warning", "CUDA_VISIBLE_DEVICES from the task's rank with --gpus-per-task", fix=_FIX, source="run with Slurm 22.05.8")
+@BOOK.rule(
+    "S14",
+    "warning",
+    "CUDA_VISIBLE_DEVICES from the task's rank with --gpus-per-task",
+    fix=_FIX,
+    source="run with Slurm 22.05.8",
+)
 def by_rank(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
     """S14: each task sees only its own GPU, as index 0 where devices are confined."""
     constrained = None if inventory.site is None else inventory.site.constrain_devices
