@@ -71,7 +71,7 @@ def _first_of_each(uses: Iterable[ImageUse]) -> Iterator[ImageUse]:
 
 
 def _without_fleet(use: ImageUse, cuda: str, floor: str) -> Iterator[Hit]:
-    if int(floor.split(".")[0]) > COMMON_BRANCH and use.gpus:
+    if int(floor.split(".", maxsplit=1)[0]) > COMMON_BRANCH and use.gpus:
         message = (
             f"{use.reference}: its tag names CUDA {cuda}, which needs driver {floor} or newer (or forward "
             "compatibility): whether it runs depends on each node's driver, and no node list was given"

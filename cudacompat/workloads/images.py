@@ -28,8 +28,7 @@ _GPU_REPOSITORIES = re.compile(
 )
 # Plain systems and services without CUDA.
 _PLAIN_REPOSITORIES = frozenset(
-    """ubuntu debian alpine busybox centos fedora rockylinux almalinux amazonlinux archlinux python node golang
-    openjdk redis postgres mysql nginx httpd memcached rabbitmq traefik""".split()
+    ["ubuntu", "debian", "alpine", "busybox", "centos", "fedora", "rockylinux", "almalinux", "amazonlinux", "archlinux", "python", "node", "golang", "openjdk", "redis", "postgres", "mysql", "nginx", "httpd", "memcached", "rabbitmq", "traefik"]
 )
 # Repositories that name their GPU builds in the tag: a tag without the word is a CPU build.
 _FLAVOURED = {

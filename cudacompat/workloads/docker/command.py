@@ -22,9 +22,7 @@ _SHORT = {
     "w": "workdir",
 }  # fmt: skip
 _FLAGS = frozenset(
-    """detach disable-content-trust help init interactive no-healthcheck oom-kill-disable privileged publish-all
-    quiet read-only rm sig-proxy tty replace tls-verify env-host http-proxy no-hosts rmi read-only-tmpfs
-    passwd systemd-flag use-api-socket unsetenv-all rootfs no-hostname""".split()
+    ["detach", "disable-content-trust", "help", "init", "interactive", "no-healthcheck", "oom-kill-disable", "privileged", "publish-all", "quiet", "read-only", "rm", "sig-proxy", "tty", "replace", "tls-verify", "env-host", "http-proxy", "no-hosts", "rmi", "read-only-tmpfs", "passwd", "systemd-flag", "use-api-socket", "unsetenv-all", "rootfs", "no-hostname"]
 )
 _GRAMMAR = Grammar(_SHORT, _FLAGS)
 _GLOBAL = Grammar(

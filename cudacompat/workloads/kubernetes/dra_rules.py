@@ -14,8 +14,7 @@ _API = "resource.k8s.io/"
 _KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 # dra-driver-nvidia-gpu, reference of ResourceSlice attributes.
 _ATTRIBUTES = frozenset(
-    "type uuid productName brand architecture cudaComputeCapability driverVersion cudaDriverVersion addressingMode profile "
-    "parentUUID pciBusID pcieRoot numaNode".split()
+    ["type", "uuid", "productName", "brand", "architecture", "cudaComputeCapability", "driverVersion", "cudaDriverVersion", "addressingMode", "profile", "parentUUID", "pciBusID", "pcieRoot", "numaNode"]
 )
 _DRIVER = "gpu.nvidia.com"
 _ATTRIBUTE = re.compile(

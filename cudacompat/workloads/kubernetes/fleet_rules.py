@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cudacompat.workloads.interface import Hit, Inventory
+from cudacompat.model.prediction import Level
+from cudacompat.workloads.interface import Hit, Inventory, Need
 from cudacompat.workloads.inventory import Fleet, FleetNode
 from cudacompat.workloads.kubernetes.book import BOOK, candidates, matching
 from cudacompat.workloads.kubernetes.reader import (
@@ -18,7 +19,7 @@ from cudacompat.workloads.kubernetes.reader import (
     gpu_count,
 )
 
-_FLEET = ("fleet",)
+_FLEET: tuple[Need, ...] = ("fleet",)
 _GFD = "GPU feature discovery README"
 _GPU_TAINTS = ("nvidia.com/gpu", "sku")
 
@@ -244,9 +245,12 @@ def other_machine(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         offered = {p.split("/")[1] for p in facts.available_platforms or (facts.config.platform,) if "/" in p}
         missing = [n for n in nodes if n.architecture and n.architecture not in offered]
         if missing:
-            level = None if len(missing) == len(nodes) else "warning"
-            message = f"{container.image.string} is built for {', '.join(sorted(offered))}, and {missing[0].name} is {missing[0].architecture}"
-            yield Hit(container.image.line, f'{message}: "exec format error" there', level=level)  # type: ignore[arg-type]
+            level: Level | None = None if len(missing) == len(nodes) else "warning"
+            message = (
+                f"{container.image.string} is built for {', '.join(sorted(offered))}, and "
+                f"{missing[0].name} is {missing[0].architecture}"
+            )
+            yield Hit(container.image.line, f'{message}: "exec format error" there', level=level)
 
 
 @BOOK.rule(

@@ -128,7 +128,9 @@ class Pod:
 
     def selector(self) -> dict[str, tuple[tuple[str, ...], int]]:
         """Labels that nodes must have: name to (values, line), from nodeSelector and required affinity (In)."""
-        found = {k: ((v.string or "",), v.line) for k, v in self.spec.get("nodeSelector").entries()}
+        found: dict[str, tuple[tuple[str, ...], int]] = {
+            k: ((v.string or "",), v.line) for k, v in self.spec.get("nodeSelector").entries()
+        }
         required = self.spec.get("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         terms = required.get("nodeSelectorTerms").items()
         for expression in terms[0].get("matchExpressions").items() if len(terms) == 1 else ():

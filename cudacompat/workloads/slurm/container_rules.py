@@ -10,7 +10,7 @@ from cudacompat.workloads.images import guess_from_file, is_file
 from cudacompat.workloads.interface import Hit, ImageUse, Inventory
 from cudacompat.workloads.slurm.book import BOOK, all_sets
 from cudacompat.workloads.slurm.gpus import asks_for_gpus
-from cudacompat.workloads.slurm.reader import Container, Launch, SlurmScript, containers, workload_of
+from cudacompat.workloads.slurm.reader import Container, SlurmScript, containers, workload_of
 
 _GPU_SWITCHES = frozenset({"nv", "nvccli", "rocm"})
 _HOOK = "enroot conf/hooks/98-nvidia.sh"

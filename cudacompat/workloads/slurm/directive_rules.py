@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cudacompat.model.prediction import Level
 from cudacompat.workloads.interface import Hit, Inventory
 from cudacompat.workloads.slurm.book import BOOK, all_sets
 from cudacompat.workloads.slurm.gpus import GPU_OPTIONS, gpu_entries, gres_entries
@@ -83,7 +84,7 @@ def variables(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S19: no shell reads the line, so the text goes to Slurm as it is."""
     for use in script.directives.options:
         if re.search(r"\$[A-Za-z_{(]", use.value):
-            level = "warning" if use.name in _PATHS else None
+            level: Level | None = "warning" if use.name in _PATHS else None
             message = f"--{use.name}={use.value}: sbatch expands no variables, the text {use.value!r} itself is used"
             yield Hit(use.line, message, level=level)
 

@@ -94,7 +94,7 @@ def processes_and_gpus(script: SlurmScript, _inventory: Inventory) -> Iterator[H
     for launch in script.launches:
         options = script.options_of(launch)
         gpus = gpus_per_node(options)
-        if gpus is None or launch.container is not None and launch.container.tool == "docker":
+        if gpus is None or (launch.container is not None and launch.container.tool == "docker"):
             continue
         copies = 1 if launch.step is None else tasks_per_node(options, launch.step.own)
         if launch.launcher.starts_workers:

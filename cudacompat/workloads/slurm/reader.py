@@ -13,7 +13,7 @@ from cudacompat.workloads.docker.command import DockerRun, is_engine_run, parse_
 from cudacompat.workloads.images import SIF_SUFFIXES, is_file, is_unexpanded
 from cudacompat.workloads.interface import GpuRequest, ImageUse, Workload
 from cudacompat.workloads.launchers import Launcher, find_launcher, unwrap
-from cudacompat.workloads.shell.script import Assignment, Command, Script, nested_script, read_script
+from cudacompat.workloads.shell.script import Assignment, Command, nested_script, read_script
 from cudacompat.workloads.slurm.directives import Directives, read_directives
 from cudacompat.workloads.slurm.gpus import asks_for_gpus, entries_of, gpu_uses, gpus_per_node, nodes, tasks_per_node
 from cudacompat.workloads.slurm.options import OptionSet, OptionUse, merge, parse_options
@@ -25,8 +25,7 @@ _APPTAINER = frozenset({"singularity", "apptainer"})
 _APPTAINER_GRAMMAR = Grammar(
     {"B": "bind", "H": "home", "W": "workdir", "w": "writable", "c": "contain", "C": "containall",
      "e": "cleanenv", "f": "fakeroot", "i": "ipc", "n": "net", "p": "pid", "s": "shell", "u": "userns"},
-    frozenset("nv nvccli rocm writable writable-tmpfs contain containall cleanenv fakeroot ipc net pid userns no-home "
-              "no-eval no-umask no-init no-privs keep-privs compat allow-setuid underlay disable-cache no-https".split()),
+    frozenset(["nv", "nvccli", "rocm", "writable", "writable-tmpfs", "contain", "containall", "cleanenv", "fakeroot", "ipc", "net", "pid", "userns", "no-home", "no-eval", "no-umask", "no-init", "no-privs", "keep-privs", "compat", "allow-setuid", "underlay"]),
 )  # fmt: skip
 _ENROOT_GRAMMAR = Grammar(
     {
@@ -114,7 +113,7 @@ def read_slurm(text: str, path: str, *, submit_env: Mapping[str, str] | None = N
     script = read_script(text, path, known=_slurm_variables(job))
     walk = _Walk(base)
     for command in script.commands:
-        walk.command(command, None, {}, 0)
+        walk.top(command)
     return replace(base, launches=tuple(walk.launches), exported=script.exported, commands=script.commands)
 
 
@@ -146,82 +145,87 @@ def _slurm_variables(job: OptionSet) -> dict[str, str]:
     return known
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a command stands: in which step and container, and which variables hold."""
+
+    exports: Mapping[str, Assignment]
+    settings: Mapping[str, Assignment]
+    step: Step | None = None
+    container: Container | None = None
+    depth: int = 0
+
+
 @dataclass(slots=True)
 class _Walk:
     script: SlurmScript
     launches: list[Launch] = field(default_factory=list)
 
-    def command(
-        self, command: Command, step: Step | None, settings: dict[str, Assignment], depth: int,
-        container: Container | None = None, outer: Mapping[str, Assignment] | None = None,
-    ) -> None:  # fmt: skip
-        """Note one simple command of the script or of a nested ``bash -c``."""
-        inline = {**settings, **{a.name: a for a in command.assignments}}
-        exports = command.exports if outer is None else outer
-        if outer is not None:
-            inline = {**inline, **command.exports}
-        self.words(command, command.words, step, container, exports, inline, depth)
+    def top(self, command: Command) -> None:
+        """Note one simple command of the script itself."""
+        inline = {a.name: a for a in command.assignments}
+        self.follow(command, command.words, _Place(command.exports, inline))
 
-    def words(
-        self, command: Command, words: tuple[str, ...], step: Step | None, container: Container | None,
-        exports: Mapping[str, Assignment], settings: dict[str, Assignment], depth: int,
-    ) -> None:  # fmt: skip
-        """Follow one command line through srun, containers and nested shells to the program it starts."""
+    def nested(self, command: Command, outer: _Place) -> None:
+        """Note one simple command of a ``bash -c`` that stands at ``outer``."""
+        inline = {**outer.settings, **command.exports, **{a.name: a for a in command.assignments}}
+        self.follow(command, command.words, replace(outer, settings=inline, depth=outer.depth + 1))
+
+    def follow(self, command: Command, words: tuple[str, ...], place: _Place) -> None:
+        """Follow a command line through srun, containers and nested shells to the program it starts."""
         words, extra = unwrap(words)
         line = command.line
-        settings = {**settings, **{k: Assignment(k, v, line) for k, v in extra.items()}}
-        if not words or depth > MAX_NESTING:
+        place = replace(place, settings={**place.settings, **{k: Assignment(k, v, line) for k, v in extra.items()}})
+        if not words or place.depth > MAX_NESTING:
             return
-        name = words[0].rsplit("/", 1)[-1]
-        if name in _STEP_PROGRAMS:
-            step, words, settings = self._step(words[1:], line, exports, settings)
-            container = _pyxis(step, exports, settings) or container
-        elif name in _APPTAINER:
-            found = _apptainer(words[1:], line)
-            container, words = found if found is not None else (container, ())
-        elif name == "enroot":
-            found = _enroot(words[1:], line)
-            container, words = found if found is not None else (container, ())
-        elif is_engine_run(words):
-            run = parse_run(words, line)
-            container = Container("podman" if run.engine == "podman" else "docker", run.image, line, run=run)
-            words = run.command
+        if words[0].rsplit("/", 1)[-1] in _STEP_PROGRAMS:
+            words, place = self._step(words[1:], line, place)
+        elif (found := _container(words, line)) is not None:
+            words, place = found[1], replace(place, container=found[0])
         else:
             inner = nested_script(command, words, self.script.path)
             if inner is None:
-                self._add(words, line, step, container, exports, settings)
+                self._add(words, line, place)
                 return
-            for nested in inner.commands:
-                self.command(nested, step, settings, depth + 1, container, exports)
+            for command_inside in inner.commands:
+                self.nested(command_inside, place)
             return
         if words:
-            self.words(command, words, step, container, exports, settings, depth + 1)
-        elif container is not None or step is not None:
-            self._add((), line, step, container, exports, settings)
+            self.follow(command, words, replace(place, depth=place.depth + 1))
+        else:
+            self._add((), line, place)
 
-    def _step(
-        self, words: tuple[str, ...], line: int, exports: Mapping[str, Assignment], settings: dict[str, Assignment]
-    ) -> tuple[Step, tuple[str, ...], dict[str, Assignment]]:
+    def _step(self, words: tuple[str, ...], line: int, place: _Place) -> tuple[tuple[str, ...], _Place]:
         uses, rest = parse_options(words, line)
         own = OptionSet(uses)
-        exported = dict(re.findall(r"(?:^|,)(\w+)=([^,]*)", own.value("export") or ""))
-        given = {name: Assignment(name, value, line) for name, value in exported.items()}
-        # A list value after --export=NAME= is cut at its commas, by Slurm as well.
-        settings = {**settings, **given}
-        return Step(own, merge(self.script.job.uses, uses), line, settings), rest, settings
+        exported = re.findall(r"(?:^|,)(\w+)=([^,]*)", own.value("export") or "")
+        settings = {**place.settings, **{name: Assignment(name, value, line) for name, value in exported}}
+        step = Step(own, merge(self.script.job.uses, uses), line, settings)
+        container = _pyxis(step, place.exports, settings) or place.container
+        return rest, replace(place, step=step, settings=settings, container=container)
 
-    def _add(
-        self, words: tuple[str, ...], line: int, step: Step | None, container: Container | None,
-        exports: Mapping[str, Assignment], settings: Mapping[str, Assignment],
-    ) -> None:  # fmt: skip
+    def _add(self, words: tuple[str, ...], line: int, place: _Place) -> None:
         # What the srun line itself was given came before Slurm set its own.
-        before = {} if step is None else step.given
-        inside = frozenset(k for k, a in settings.items() if step is not None and before.get(k) is not a)
+        before = {} if place.step is None else place.step.given
+        inside = frozenset(k for k, a in place.settings.items() if place.step is not None and before.get(k) is not a)
+        settings = MappingProxyType(dict(place.settings))
+        launcher = find_launcher(words)
         self.launches.append(
-            Launch(
-                words, line, find_launcher(words), step, container, exports, MappingProxyType(dict(settings)), inside
-            )
+            Launch(words, line, launcher, place.step, place.container, place.exports, settings, inside)
         )
+
+
+def _container(words: tuple[str, ...], line: int) -> tuple[Container, tuple[str, ...]] | None:
+    """The container that a command line starts, and the command inside it."""
+    name = words[0].rsplit("/", 1)[-1]
+    if name in _APPTAINER:
+        return _apptainer(words[1:], line)
+    if name == "enroot":
+        return _enroot(words[1:], line)
+    if is_engine_run(words):
+        run = parse_run(words, line)
+        return Container("podman" if run.engine == "podman" else "docker", run.image, line, run=run), run.command
+    return None
 
 
 def _pyxis(step: Step, exports: Mapping[str, Assignment], settings: Mapping[str, Assignment]) -> Container | None:
