@@ -39,8 +39,9 @@ def check(
     ``target`` is an image as the command line takes it ("name:tag", "registry:repo/app:1.2",
     "docker-archive:app.tar", a path). The host is described by ``driver`` ("535.183.01"), ``gpus`` (names
     as nvidia-smi prints them; an empty list: the host has none), ``compute_capability`` ("8.0") and so on;
-    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this machine is asked; facts that it
-    does not tell stay unknown and are never guessed. ``quick`` reads manifest and config only.
+    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this
+    machine is asked; facts that it does not tell stay unknown and are never guessed. ``quick`` reads
+    manifest and config only.
     ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification.
 
     Raises TargetError when the image cannot be read, HostError for an unreadable host file, UsageError for

@@ -17,6 +17,8 @@ _GROUPS = (
 _OTHERS = "Libraries"
 _NAME_COLUMN, _VERSION_COLUMN, _CUDA_COLUMN = 20, 22, 11
 _MOST_KERNELS = 40
+# NVIDIA's formulas list some sixty alternatives.
+_LONGEST_FORMULA, _LONGEST_VALUE = 200, 20_000
 
 
 def render_image(image: ImageFacts, tool: Tool, style: Style) -> str:
@@ -79,7 +81,14 @@ def _requirements(image: ImageFacts, style: Style) -> list[str]:
         return []
     lines = style.title("Requirements")
     for name, value in found.items():
-        lines += style.wrap(f"{name}={value}", first="  ", rest="    ")
+        alternatives = len(value.split())
+        if len(value) <= _LONGEST_FORMULA or style.verbose:
+            text = value
+        else:
+            text = (
+                f"{value[:_LONGEST_FORMULA].rpartition(' ')[0]} ... ({alternatives} alternatives; --verbose shows all)"
+            )
+        lines += style.wrap(f"{name}={text}", first="  ", rest="    ", limit=_LONGEST_VALUE)
     return lines
 
 
