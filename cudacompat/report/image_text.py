@@ -81,15 +81,17 @@ def _requirements(image: ImageFacts, style: Style) -> list[str]:
         return []
     lines = style.title("Requirements")
     for name, value in found.items():
-        alternatives = len(value.split())
-        if len(value) <= _LONGEST_FORMULA or style.verbose:
-            text = value
-        else:
-            text = (
-                f"{value[:_LONGEST_FORMULA].rpartition(' ')[0]} ... ({alternatives} alternatives; --verbose shows all)"
-            )
+        text = value if style.verbose else _shortened(value)
         lines += style.wrap(f"{name}={text}", first="  ", rest="    ", limit=_LONGEST_VALUE)
     return lines
+
+
+def _shortened(formula: str) -> str:
+    """A formula's first alternatives, and how many there are."""
+    if len(formula) <= _LONGEST_FORMULA:
+        return formula
+    whole = formula[:_LONGEST_FORMULA].rpartition(" ")[0]
+    return f"{whole} ... ({len(formula.split())} alternatives; --verbose shows all)"
 
 
 def _compat(directories: Sequence[CompatDirectory], style: Style) -> list[str]:
