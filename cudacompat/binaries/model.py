@@ -10,11 +10,15 @@ ReadAt = Callable[[int, int], bytes]
 
 
 class DeviceCode(NamedTuple):
-    """One kind of entry: "elf", "ptx", "nvvm" or "unknown(N)"; target "90a"; PTX ISA or cubin ABI version."""
+    """One kind of entry: "elf", "ptx", "nvvm" or "unknown(N)"; target "90a"; PTX ISA or cubin ABI version.
+
+    ``kernels`` is False for machine code too small to hold a kernel: what a source file without one leaves.
+    """
 
     kind: str
     arch: str
     version: str
+    kernels: bool = True
 
 
 class Span(NamedTuple):

@@ -23,7 +23,7 @@ def read_binary(
     another one in a single pass, with the same result. It may be called for every file: one that is of
     another kind costs its first piece. ``machines``, when given, counts the ELF machines met ("x86_64").
 
-    Yields one Kernels where there is device code, its targets sorted; one SharedLibrary for NVIDIA's
+    Yields one Kernels where there are kernels, its targets sorted; one SharedLibrary for NVIDIA's
     libraries, by name, and for files that load one; one Component "cudart" for each version of the CUDA
     runtime found in the machine code. Raises TargetError when the layer breaks off.
     """
@@ -66,7 +66,7 @@ def _library(path: str, size: int, layer: str, nvidia: bool, scan: Scan | None) 
 
 
 def _kernels(path: str, layer: str, scan: Scan) -> Iterator[Kernels]:
-    code = scan.every_code()
+    code = [entry for entry in scan.every_code() if entry.kernels]
     sass = {entry.arch for entry in code if entry.kind == "elf"}
     ptx = {Ptx(entry.arch, entry.version) for entry in code if entry.kind == "ptx"}
     if sass or ptx:

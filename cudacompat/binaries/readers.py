@@ -14,7 +14,7 @@ ENDLESS = 1 << 62
 _OVERLAP = len(MAGIC) - 1
 # Headers are read across a border between two pieces, so pieces must not be smaller than they are.
 _SMALLEST = 4096
-_BLOCK = 1 << 20
+_LARGEST_BLOCK = 1 << 20
 
 
 class Reader(Protocol):
@@ -106,10 +106,12 @@ class SeekReader:
         self._size = size
 
     def find(self, start: int, stop: int, regions: bool, code: RuntimeSearch | None) -> int:
-        """Search block by block."""
+        """Search block by block; small ones first, for regions often stand a few bytes apart."""
         stop = min(stop, self._size)
+        block = _SMALLEST
         while start < stop:
-            length = min(_BLOCK, stop - start)
+            length = min(block, stop - start)
+            block = min(block * 8, _LARGEST_BLOCK)
             data = self.read_at(start, min(length + _OVERLAP, self._size - start))
             hit = find_magic(data, 0, len(data)) if regions else -1
             found = 0 <= hit < length
