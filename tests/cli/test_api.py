@@ -39,7 +39,8 @@ def test_inspect_then_predict_says_the_same_as_check(target: str) -> None:
 
 
 def test_no_gpus_is_not_the_same_as_none_named() -> None:
-    assert cudacompat.host_facts(driver="535.104.05", gpus=[]).gpus == ()
+    assert cudacompat.host_facts(driver="535.104.05", gpus=["none"]).gpus == ()
+    assert cudacompat.host_facts(driver="535.104.05", gpus=[]).gpus is None
     assert cudacompat.host_facts(driver="535.104.05").gpus is None
     assert cudacompat.host_facts(driver="535.104.05", gpus=[Gpu("X", "8.0")]).gpus == (Gpu("X", "8.0"),)
 
