@@ -10,7 +10,6 @@ from pathlib import Path
 from cudacompat._version import __version__
 from cudacompat.errors import HostError
 from cudacompat.host import HostOptions, with_options
-from cudacompat.host.options import NO_GPU
 from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Prediction, Report, Tool
 
 # Called with a few words on what is being read now.
@@ -38,9 +37,10 @@ def check(
 
     ``target`` is an image as the command line takes it ("name:tag", "registry:repo/app:1.2",
     "docker-archive:app.tar", a path). The host is described by ``driver`` ("535.183.01"), ``gpus`` (names
-    as nvidia-smi prints them; an empty list: the host has none), ``compute_capability`` ("8.0") and so on;
-    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this machine is asked; facts that it
-    does not tell stay unknown and are never guessed. ``quick`` reads manifest and config only.
+    as nvidia-smi prints them; ["none"] for none), ``compute_capability`` ("8.0") and so on;
+    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this
+    machine is asked; facts that it does not tell stay unknown and are never guessed. ``quick`` reads
+    manifest and config only.
     ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification.
 
     Raises TargetError when the image cannot be read, HostError for an unreadable host file, UsageError for
@@ -50,7 +50,7 @@ def check(
         driver=driver,
         driver_cuda=driver_cuda,
         os=os,
-        gpus=_named(gpus),
+        gpus=tuple(gpus or ()),
         compute_capability=compute_capability,
         injection=injection,
         toolkit=toolkit,
@@ -104,20 +104,13 @@ def host_facts(
         driver=driver,
         driver_cuda=driver_cuda,
         os=os,
-        gpus=_named(gpus),
+        gpus=tuple(gpus or ()),
         compute_capability=compute_capability,
         injection=injection,
         toolkit=toolkit,
         docker=docker,
     )
     return learned_host(host, options)
-
-
-def _named(gpus: Sequence[str | Gpu] | None) -> tuple[str | Gpu, ...]:
-    """The GPUs as options: None says nothing, an empty list says that there is none."""
-    if gpus is None:
-        return ()
-    return tuple(gpus) or (NO_GPU,)
 
 
 def learned_host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:

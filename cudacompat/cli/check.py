@@ -38,6 +38,7 @@ class Reading:
 
 @click.command(
     cls=Command,
+    short_help="Will these images run on that host?",
     epilog="Exit codes: 0 nothing at or above --fail-on, 1 predicted failure, 2 wrong usage, 3 unknown, "
     "4 a target could not be read. Each option has a variable: CUDACOMPAT_DRIVER for --driver and so on; "
     "defaults may stand in cudacompat.toml under [check].",

@@ -8,7 +8,11 @@ from cudacompat.cli.options import OUTPUT_OPTIONS, Command
 from cudacompat.cli.output import check_output, emit, style_for
 
 
-@click.command(cls=Command, epilog="Exit codes: 0 explained, 2 no such finding or error.")
+@click.command(
+    cls=Command,
+    short_help="What a finding or an error code means.",
+    epilog="Exit codes: 0 explained, 2 no such finding or error.",
+)
 @click.argument("subject", metavar="[RULE|CODE]", required=False)
 @OUTPUT_OPTIONS
 def command(subject: str | None, format_: str, output: str | None) -> int:

@@ -10,7 +10,11 @@ from cudacompat.cli.output import check_output, emit, style_for
 from cudacompat.host import HostOptions
 
 
-@click.command(cls=Command, epilog="Exit codes: 0 known, 2 wrong usage, 4 no driver found or file not readable.")
+@click.command(
+    cls=Command,
+    short_help="This machine's driver and GPUs.",
+    epilog="Exit codes: 0 known, 2 wrong usage, 4 no driver found or file not readable.",
+)
 @host_options
 @OUTPUT_OPTIONS
 def command(

@@ -14,7 +14,11 @@ from cudacompat.model import ImageFacts
 from cudacompat.report import Style
 
 
-@click.command(cls=Command, epilog="Exit codes: 0 read, 2 wrong usage, 4 the image could not be read.")
+@click.command(
+    cls=Command,
+    short_help="What CUDA is in an image, with evidence.",
+    epilog="Exit codes: 0 read, 2 wrong usage, 4 the image could not be read.",
+)
 @click.argument("target", metavar="TARGET")
 @IMAGE_OPTIONS
 @OUTPUT_OPTIONS

@@ -22,6 +22,11 @@ _KEYS = (
     "toolkit",
     "docker",
     "gpus",
+    "gpu_count",
+    # The names of the options, for files written by hand.
+    "toolkit_version",
+    "docker_version",
+    "compute_capability",
     "origin",
     "notes",
 )
@@ -50,13 +55,14 @@ def parse(text: str, origin: str) -> HostFacts:
 
 def _facts(given: Mapping[str, object], origin: str) -> HostFacts:
     driver, cuda = _text(given, "driver"), _text(given, "driver_cuda")
-    toolkit, docker = _text(given, "toolkit"), _text(given, "docker")
+    toolkit = _text(given, "toolkit") or _text(given, "toolkit_version")
+    docker = _text(given, "docker") or _text(given, "docker_version")
     return HostFacts(
         driver=driver_version(driver) if driver is not None else None,
         driver_cuda=cuda_version(cuda) if cuda is not None else None,
         os=cast("HostOs", _word(given, "os", get_args(HostOs)) or "linux"),
         machine=_word(given, "machine", ("amd64", "arm64")),
-        gpus=_gpus(given.get("gpus")),
+        gpus=_gpus(given),
         injection=cast("Injection | None", _word(given, "injection", INJECTIONS)),
         toolkit=release(toolkit) if toolkit is not None else None,
         docker=release(docker) if docker is not None else None,
@@ -91,11 +97,16 @@ def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _gpus(value: object) -> tuple[Gpu, ...] | None:
-    if value is None:
-        return None
+def _gpus(given: Mapping[str, object]) -> tuple[Gpu, ...] | None:
+    """The host's GPUs. An empty list says nothing unless "gpu_count" is 0: then there is none."""
+    value = given.get("gpus") or []
     if not isinstance(value, list) or len(value) > _MOST_GPUS:
-        raise UsageError("'gpus' must be a list, empty for a host without a GPU")
+        raise UsageError("'gpus' must be a list")
+    capability = _text(given, "compute_capability")
+    if not value and capability is not None:
+        return (capability_only(compute_capability(capability)),)
+    if not value:
+        return () if given.get("gpu_count") == 0 else None
     return tuple(_gpu(item) for item in value)
 
 

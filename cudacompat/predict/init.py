@@ -172,15 +172,19 @@ def _too_old(launch: Launch, item: _Met, offer: Offer, notes: tuple[Finding, ...
 
 def _named(part: Component) -> str:
     """A part by name and version: "torch 2.9.1+cu130"; the base runtime by what it is."""
-    name = "the CUDA runtime" if part.name == "cudart" else part.name
-    return f"{name} {part.version}" if part.version else name
+    if part.name != "cudart":
+        return f"{part.name} {part.version}" if part.version else part.name
+    if part.linkage == "static" and part.path:
+        return f"the CUDA runtime in {part.path.rpartition('/')[2]}"
+    return f"the CUDA runtime {part.version}" if part.version else "the CUDA runtime"
 
 
 def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...], kernel_driver: str | None) -> Judged:
     by_minor = [item for item in items if item.path == "minor-version"]
     strongest = (by_minor or items)[0]
     part = strongest.need.component
-    summary = strongest.reason if part.name == "cudart" else f"{_named(part)}: {strongest.reason}"
+    plain = part.name == "cudart" and part.linkage != "static"
+    summary = strongest.reason if plain else f"{_named(part)}: {strongest.reason}"
     weak = strongest.need.weak or offer.confidence != "high"
     reason = offer.basis if offer.confidence != "high" else f"the need is taken from {part.found_by}"
     stage = Stage(
@@ -200,7 +204,7 @@ def _met(items: list[_Met], offer: Offer, notes: tuple[Finding, ...], kernel_dri
 
 def _minor_note(item: _Met, offer: Offer) -> Finding:
     message = (
-        f"{item.need.component.name} was built with CUDA {item.need.cuda}, newer than the driver's {offer.cuda}: "
+        f"{_named(item.need.component)} is of CUDA {item.need.cuda}, newer than the driver's {offer.cuda}: "
         "minor version compatibility. PTX of that build does not compile on this driver (222), and features "
         "new since then fail (36)"
     )
@@ -214,10 +218,10 @@ def _leftovers(items: list[_Met], offer: Offer) -> tuple[Finding, ...]:
         if item.path is None:
             part = item.need.component
             message = (
-                f"the base toolkit's own runtime (CUDA {item.need.cuda}) would fail on this driver ({offer.cuda}); "
-                "the frameworks found bring an older one and do not load it"
+                f"{_named(part)} (CUDA {item.need.cuda}) would fail on this driver ({offer.cuda}); "
+                "the frameworks found bring an older runtime and do not load it"
             )
-            fix = "Expect error 35 from programs that you build against the base toolkit."
+            fix = "Expect error 35 from whatever is linked against it."
             seen: tuple[Evidence, ...] = (part.evidence,)
             found.append(Finding("base-runtime-too-new", "warning", "init", message, fix, seen))
     return tuple(found[:1])

@@ -92,7 +92,7 @@ def _decide(launch: Launch, judged: list[_Judgement], driver_isa: str | None, no
     deciding = main or judged
     worst = max(deciding, key=lambda item: _WORST.index(item.fit))
     rest = [item for item in judged if item is not worst and item.fit in ("none", "ptx-too-new")]
-    limits = tuple(_limit(launch, item) for item in rest) + notes
+    limits = (*_lesser(launch, rest), *_compilers(launch, driver_isa), *notes)
     if worst.fit in ("none", "ptx-too-new"):
         return _fails(launch, worst, driver_isa, limits)
     if worst.fit == "unknown":
@@ -154,7 +154,9 @@ def _runs(launch: Launch, worst: _Judgement, judged: list[_Judgement], limits: t
     else:
         names = ", ".join(sorted({item.code.name for item in judged if item.fit == "native"})[:4])
         summary = f"machine code for {_board(launch)} is there ({names})"
-        status = "limited" if any(item.rule == "component-without-kernels" for item in limits) else "ok"
+        limit = next((item.message for item in limits if item.rule in _LIMITS), None)
+        status = "limited" if limit else "ok"
+        summary = f"{summary}; {limit}" if limit else summary
     stage = Stage(
         "kernel",
         status,
@@ -166,7 +168,31 @@ def _runs(launch: Launch, worst: _Judgement, judged: list[_Judgement], limits: t
     return Judged(stage, limits)
 
 
-def _limit(launch: Launch, item: _Judgement) -> Finding:
-    message = f"{item.code.title} has no usable code for {_board(launch)}: {item.code.words()}"
+_MOST_NAMED = 5
+_COMPILERS = ("nvrtc", "numba", "numba-cuda")
+_LIMITS = ("component-without-kernels", "jit-compiler-too-new")
+
+
+def _lesser(launch: Launch, items: list[_Judgement]) -> tuple[Finding, ...]:
+    """One finding for all lesser components that lack code, each with what it has."""
+    if not items:
+        return ()
+    named = [f"{item.code.title} ({item.code.words()})" for item in items[:_MOST_NAMED]]
+    more = f", and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+    message = f"no usable code for {_board(launch)} in {', '.join(named)}{more}"
     fix = "Whatever calls it fails or falls back; use a build that targets this GPU."
-    return Finding("component-without-kernels", "warning", "kernel", message, fix, _seen(item))
+    seen = tuple(evidence for item in items[:_MOST_NAMED] for evidence in _seen(item)[:1])
+    return (Finding("component-without-kernels", "warning", "kernel", message, fix, seen),)
+
+
+def _compilers(launch: Launch, driver_isa: str | None) -> tuple[Finding, ...]:
+    """Compilers in the image write PTX of their own CUDA version, whatever the libraries carry."""
+    for part in launch.image.components:
+        if part.name not in _COMPILERS or part.cuda is None or "." not in part.cuda or driver_isa is None:
+            continue
+        isa = tables.ptx_isa_for_cuda(part.cuda).value
+        if isa is not None and cuda_key(isa) > cuda_key(driver_isa):
+            message = f"{part.name} of CUDA {part.cuda} writes PTX {isa}, this driver compiles up to {driver_isa}"
+            fix = "Kernels that are compiled at run time need a newer driver, or machine code as their output."
+            return (Finding("jit-compiler-too-new", "note", "kernel", message, fix, (part.evidence,)),)
+    return ()

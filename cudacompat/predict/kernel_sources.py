@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 
 from cudacompat import tables
@@ -14,9 +15,9 @@ from cudacompat.predict.targets import describe
 MAIN_COMPONENTS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "paddlepaddle-gpu", "mxnet")
 # Files that carry a framework's ordinary kernels; the rest of its folder serves special cases.
 _MAIN_FILES = {
-    "torch": ("libtorch_cuda",),
-    "tensorflow": ("libtensorflow_cc", "libtensorflow_framework", "_pywrap_tensorflow"),
-    "onnxruntime-gpu": ("libonnxruntime_providers_cuda",),
+    "torch": re.compile(r"libtorch_cuda(?:_cu|_cpp)?\.so"),
+    "tensorflow": re.compile(r"(?:libtensorflow_(?:cc|framework)|_pywrap_tensorflow_\w+)\.so(?:\.\d+)?"),
+    "onnxruntime-gpu": re.compile(r"libonnxruntime_providers_cuda\.so"),
 }
 _TABLED = ("torch",)
 
@@ -53,14 +54,15 @@ def device_code(image: ImageFacts) -> tuple[tuple[Code, ...], tuple[Finding, ...
         files = binaries.pop(part.name, ())
         tabled = _from_table(part, image)
         if files:
-            found.append(_from_binaries(part.name, _title(part), files))
+            found.extend(_split(part.name, _title(part), files))
             notes.extend(_difference(part, files, tabled))
         elif tabled is not None:
             found.append(tabled)
             notes.append(_table_note(tabled, image))
         else:
             found.append(Code(part.name, _title(part), (), True))
-    found.extend(_from_binaries(name, name, files) for name, files in binaries.items())
+    for name, files in binaries.items():
+        found.extend(_split(name, name, files))
     return tuple(found), tuple(notes)
 
 
@@ -86,9 +88,21 @@ def _title(part: Component) -> str:
     return f"{part.name} {part.version or ''}{tag}".strip()
 
 
-def _from_binaries(name: str, title: str, files: tuple[Kernels, ...]) -> Code:
-    main = tuple(file for file in files if posixpath.basename(file.path).startswith(_MAIN_FILES.get(name, ("\0",))))
-    return Code(name, title, main or files, all_needed=bool(main))
+def _split(name: str, title: str, files: tuple[Kernels, ...]) -> list[Code]:
+    """A component's code; a framework's files for special cases each count for themselves."""
+    main = _main_files(name, files)
+    if not main:
+        return [Code(name, title, files, all_needed=False)]
+    rest = [file for file in files if file not in main]
+    special = [Code(f"{name} ({posixpath.basename(file.path)})", file.path, (file,), True) for file in rest]
+    return [Code(name, title, main, all_needed=True), *special]
+
+
+def _main_files(name: str, files: tuple[Kernels, ...]) -> tuple[Kernels, ...]:
+    pattern = _MAIN_FILES.get(name)
+    if pattern is None:
+        return ()
+    return tuple(file for file in files if pattern.fullmatch(posixpath.basename(file.path)))
 
 
 def _from_table(part: Component, image: ImageFacts) -> Code | None:
@@ -115,7 +129,7 @@ def _difference(part: Component, files: tuple[Kernels, ...], tabled: Code | None
     """The binary wins; a list that differs from a published wheel's hints at a custom build."""
     if tabled is None:
         return []
-    main = _from_binaries(part.name, part.name, files)
+    main = Code(part.name, part.name, _main_files(part.name, files) or files, all_needed=True)
     have = {target.rstrip("af") for file in main.files for target in file.sass}
     listed = {target.rstrip("af") for file in tabled.files for target in file.sass}
     if listed <= have:

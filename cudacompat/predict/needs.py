@@ -36,7 +36,8 @@ def runtime_needs(image: ImageFacts) -> tuple[Need, ...]:
     own = [part for part in runtimes if not _of_toolkit(part)]
     toolkit = _best_of_toolkit([part for part in runtimes if _of_toolkit(part)])
     toolkit_decides = not own or _somebody_uses_toolkit(image, own, toolkit)
-    needs = [_need(part, True) for part in own] + [_need(part, toolkit_decides) for part in toolkit]
+    needs = [_need(part, _is_loaded(part, own)) for part in own]
+    needs += [_need(part, toolkit_decides) for part in toolkit]
     return tuple(sorted(needs, key=_strongest_first))
 
 
@@ -69,6 +70,15 @@ def _of_toolkit(part: Component) -> bool:
     if part.found_by in (*_HEARSAY, "dpkg", "rpm", "apk", "version-json", "version-txt"):
         return True
     return part.path is not None and _TOOLKIT.match(part.path) is not None
+
+
+def _is_loaded(part: Component, own: list[Component]) -> bool:
+    """A runtime linked into some library counts beside a framework only within the framework's major version.
+
+    What a framework loads has its major version; another one's sits in an extension that may never be used.
+    """
+    majors = {cuda_key(other.cuda)[0] for other in own if other.name in FRAMEWORKS and other.cuda}
+    return part.linkage != "static" or not majors or cuda_key(part.cuda or "")[0] in majors
 
 
 def _best_of_toolkit(parts: list[Component]) -> list[Component]:

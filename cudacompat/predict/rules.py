@@ -290,6 +290,15 @@ _ALL = (
         (209, 222),
     ),
     Rule(
+        "jit-compiler-too-new",
+        "kernel",
+        "A compiler in the image writes PTX that this driver cannot compile.",
+        "NVRTC and numba generate PTX of their own CUDA version at run time.",
+        "Error 222 from the first kernel that is compiled at run time, while precompiled ones work.",
+        "A newer driver, an older compiler package, or machine code as the compiler's output.",
+        (222,),
+    ),
+    Rule(
         "kernels-unknown",
         "kernel",
         "A component surely brings kernels, but nobody knows for which GPUs.",

@@ -117,7 +117,8 @@ def host_document(host: HostFacts) -> Document:
         "injection": host.injection,
         "toolkit": host.toolkit,
         "docker": host.docker,
-        "gpus": None if host.gpus is None else [_gpu(gpu) for gpu in host.gpus],
+        "gpus": [_gpu(gpu) for gpu in host.gpus or ()],
+        "gpu_count": None if host.gpus is None else len(host.gpus),
         "origin": host.origin,
         "notes": list(host.notes),
     }

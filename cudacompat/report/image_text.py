@@ -17,6 +17,8 @@ _GROUPS = (
 _OTHERS = "Libraries"
 _NAME_COLUMN, _VERSION_COLUMN, _CUDA_COLUMN = 20, 22, 11
 _MOST_KERNELS = 40
+# NVIDIA's formulas list some sixty alternatives.
+_LONGEST_FORMULA, _LONGEST_VALUE = 200, 20_000
 
 
 def render_image(image: ImageFacts, tool: Tool, style: Style) -> str:
@@ -79,8 +81,17 @@ def _requirements(image: ImageFacts, style: Style) -> list[str]:
         return []
     lines = style.title("Requirements")
     for name, value in found.items():
-        lines += style.wrap(f"{name}={value}", first="  ", rest="    ")
+        text = value if style.verbose else _shortened(value)
+        lines += style.wrap(f"{name}={text}", first="  ", rest="    ", limit=_LONGEST_VALUE)
     return lines
+
+
+def _shortened(formula: str) -> str:
+    """A formula's first alternatives, and how many there are."""
+    if len(formula) <= _LONGEST_FORMULA:
+        return formula
+    whole = formula[:_LONGEST_FORMULA].rpartition(" ")[0]
+    return f"{whole} ... ({len(formula.split())} alternatives; --verbose shows all)"
 
 
 def _compat(directories: Sequence[CompatDirectory], style: Style) -> list[str]:

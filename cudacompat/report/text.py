@@ -23,14 +23,14 @@ _LEVEL_COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 _MISSING = {"depends": "facts that decide"}
 # How a user tells the facts that a verdict waits for.
 _WAYS_TO_TELL = {
-    "driver": "give --driver",
-    "gpu": "give --gpu",
-    "board": "give --gpu",
-    "compute_capability": "give --gpu",
-    "injection": "give --injection",
-    "toolkit": "give --toolkit-version",
-    "brand": "give --host with the output of 'nvidia-smi -q -x'",
-    "layers": "run without --quick",
+    "driver": "--driver",
+    "gpu": "--gpu",
+    "board": "--gpu",
+    "compute_capability": "--gpu",
+    "injection": "--injection",
+    "toolkit": "--toolkit-version",
+    "brand": "--host with the output of 'nvidia-smi -q -x'",
+    "layers": "leave out --quick",
 }
 _STAGE_COLUMN, _STATUS_COLUMN = 16, 9
 _MOST_SCENARIOS = 12

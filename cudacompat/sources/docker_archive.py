@@ -12,8 +12,8 @@ from cudacompat.layers.digests import check_digest
 from cudacompat.layers.documents import items, members, parse_json, text, texts
 from cudacompat.layers.interface import OpenImage
 from cudacompat.model import ImageConfig, Target
-from cudacompat.sources.platforms import choose
-from cudacompat.sources.stored import StoredImage, StoredLayer, check_platform, split_reference
+from cudacompat.sources.platforms import check_platform, choose
+from cudacompat.sources.stored import StoredImage, StoredLayer, split_reference
 from cudacompat.sources.stores import Store, open_store
 
 SOURCE = "docker-archive"

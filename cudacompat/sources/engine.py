@@ -76,6 +76,7 @@ class Engine:
 
     def __init__(self, address: Address) -> None:
         self.name = address.engine
+        self.subject = address.subject
         self._client = _connect(address)
 
     @property
@@ -93,7 +94,7 @@ class Engine:
         try:
             return client.get(url, params=dict(params), stream=True, timeout=seconds)
         except requests.RequestException as error:
-            raise UnavailableError(f"{self.name} does not answer: {reason_of(error)}.") from error
+            raise UnavailableError(f"{self.subject} does not answer: {reason_of(error)}.") from error
 
     def close(self) -> None:
         """Close the connection."""
@@ -116,11 +117,11 @@ def _connect(address: Address) -> docker.APIClient:
 def _refusal(address: Address, error: Exception) -> str:
     reason = reason_of(error)
     if reason == "Permission denied":
-        return f"{address.engine} may not be asked by this user: no permission for {address.shown}."
+        return f"{address.subject} may not be asked by this user: no permission for {address.shown}."
     if reason == type(error).__name__:
         # Not the system's words but the library's, on the address itself.
         reason = str(error).replace(address.url, address.shown)[:300]
-    return f"{address.engine} does not answer at {address.shown}: {reason.rstrip('.')}."
+    return f"{address.subject} does not answer at {address.shown}: {reason.rstrip('.')}."
 
 
 def _describe(engine: Engine, source: Kind, place: str, named: str, options: Options) -> EngineImage:
@@ -139,7 +140,7 @@ def _describe(engine: Engine, source: Kind, place: str, named: str, options: Opt
     config = _config(inspected, history, where)
     if options.platform is not None and not fits(config.platform, options.platform):
         raise UnavailableError(
-            f"{engine.name} has {place} for {config.platform} only, not for {normalise(options.platform)}."
+            f"{engine.subject} has {place} for {config.platform} only, not for {normalise(options.platform)}."
         )
     target = Target("image", named, source, text(inspected.get("Id"), where) or None, config.platform)
     return EngineImage(engine, path, params, Described(target, config, notes), options.progress)
@@ -148,8 +149,8 @@ def _describe(engine: Engine, source: Kind, place: str, named: str, options: Opt
 def _error(response: requests.Response, engine: Engine, place: str) -> UnavailableError:
     response.close()
     if response.status_code == 404:
-        return NoImageError(f"{engine.name} has no image {place}.")
-    return UnavailableError(f"{engine.name} answered {response.status_code} when asked for {place}.")
+        return NoImageError(f"{engine.subject} has no image {place}.")
+    return UnavailableError(f"{engine.subject} answered {response.status_code} when asked for {place}.")
 
 
 def _history(engine: Engine, path: str, params: Mapping[str, str], where: str) -> tuple[list[object], tuple[str, ...]]:
@@ -157,7 +158,7 @@ def _history(engine: Engine, path: str, params: Mapping[str, str], where: str) -
     response = engine.get(f"{path}/history", params)
     if response.status_code != 200:
         response.close()
-        return [], (f"{engine.name} does not tell the image's history: it answered {response.status_code}.",)
+        return [], (f"{engine.subject} does not tell the image's history: it answered {response.status_code}.",)
     entries = items(parse_json(read_body(response, _DOCUMENT_LIMIT, where), where), where)
     return [{"created_by": members(entry, where).get("CreatedBy")} for entry in reversed(entries)], ()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["docker", "podman"]
 
-_ENGINES: dict[Kind, str] = {"docker": "The Docker engine", "podman": "Podman"}
+_ENGINES: dict[Kind, str] = {"docker": "the Docker engine", "podman": "Podman"}
 _ADVICE: dict[Kind, str] = {
     "docker": "start it, or name it in DOCKER_HOST",
     "podman": "start its service with systemctl --user start podman.socket, or name it in CONTAINER_HOST",
@@ -24,11 +24,16 @@ _ADVICE: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An engine's URL. ``engine`` is what it is called in sentences."""
+    """An engine's URL. ``engine`` is what it is called inside a sentence."""
 
     engine: str
     url: str
     tls: TLSConfig | None = None
+
+    @property
+    def subject(self) -> str:
+        """What the engine is called at a sentence's beginning."""
+        return _capital(self.engine)
 
     @property
     def shown(self) -> str:
@@ -47,7 +52,7 @@ def find_engine(kind: Kind) -> Address:
         # A socket that may not be looked at is there all the same: connecting to it says why.
         if _is_there(path):
             return Address(name, f"unix://{path}")
-    raise NoEngineError(f"{name} does not run here; {_ADVICE[kind]}.")
+    raise NoEngineError(f"{_capital(name)} does not run here; {_ADVICE[kind]}.")
 
 
 def _docker_named(name: str) -> Address | None:
@@ -108,3 +113,7 @@ def _is_there(path: Path) -> bool:
         return path.is_socket()
     except OSError:
         return True
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]

@@ -12,8 +12,8 @@ from cudacompat.layers.documents import items, members, parse_object, text
 from cudacompat.layers.interface import OpenImage
 from cudacompat.model import Target
 from cudacompat.sources.manifests import Descriptor, Manifest, is_index, parse_descriptor, parse_manifest
-from cudacompat.sources.platforms import choose, is_attestation
-from cudacompat.sources.stored import StoredImage, StoredLayer, check_platform, split_reference
+from cudacompat.sources.platforms import check_platform, choose, is_attestation
+from cudacompat.sources.stored import StoredImage, StoredLayer, split_reference
 from cudacompat.sources.stores import FolderStore, Store, open_store
 
 _MAX_DEPTH = 5

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cudacompat.errors import TargetError, UsageError
 from cudacompat.layers.config import platform_of
 from cudacompat.layers.documents import members
+from cudacompat.model import ImageConfig
 
 DEFAULT_PLATFORM = "linux/amd64"
 
@@ -68,6 +69,14 @@ def choose(manifests: Sequence[object], wanted: str | None, where: str) -> Choic
 def fits(offered: str, wanted: str) -> bool:
     """Whether an image for platform ``offered`` runs on ``wanted``, variants compared as engines do."""
     return _distance(offered, normalise(wanted)) < _NO_MATCH
+
+
+def check_platform(config: ImageConfig, wanted: str | None, where: str) -> None:
+    """Raises TargetError when the only image there is for another platform than the wanted one."""
+    if wanted is None or config.platform.startswith("unknown/"):
+        return
+    if not fits(config.platform, wanted):
+        raise TargetError(f"{where} is for {config.platform}, not for {normalise(wanted)}.")
 
 
 def is_attestation(descriptor: Mapping[str, object], where: str) -> bool:

@@ -16,9 +16,8 @@ from cudacompat.model import ImageConfig, Target
 from cudacompat.sources.contract import Options, Progress
 from cudacompat.sources.endpoint import Endpoint, endpoints
 from cudacompat.sources.manifests import Descriptor, Manifest, is_index, parse_descriptor, parse_manifest
-from cudacompat.sources.platforms import choose
+from cudacompat.sources.platforms import check_platform, choose
 from cudacompat.sources.reference import Reference, parse_reference
-from cudacompat.sources.stored import check_platform
 from cudacompat.sources.transport import body_errors, read_body
 
 if TYPE_CHECKING:

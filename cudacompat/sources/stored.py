@@ -9,7 +9,6 @@ from pathlib import Path
 from cudacompat.errors import TargetError
 from cudacompat.layers.interface import LayerBlob, OpenImage
 from cudacompat.model import ImageConfig, Target
-from cudacompat.sources.platforms import fits, normalise
 from cudacompat.sources.stores import Store
 
 
@@ -80,11 +79,3 @@ def split_reference(text: str) -> tuple[str, str | None]:
             return text[:cut], text[cut + 1 :] or None
         cut = text.rfind(":", 0, cut)
     raise TargetError(f"{text} does not exist.")
-
-
-def check_platform(config: ImageConfig, wanted: str | None, where: str) -> None:
-    """Raises TargetError when the only image there is for another platform than the wanted one."""
-    if wanted is None or config.platform.startswith("unknown/"):
-        return
-    if not fits(config.platform, wanted):
-        raise TargetError(f"{where} is for {config.platform}, not for {normalise(wanted)}.")

@@ -24,7 +24,7 @@ def target(tmp_path: Path) -> str:
 
 def test_check(target: str) -> None:
     report = cudacompat.check(target, driver="535.104.05", gpus=["A100"], injection="legacy", quick=True)
-    assert (report.verdict.outcome, report.verdict.stage) == ("fails", "init")
+    assert (report.verdict.outcome, report.verdict.stage) == ("fails", "start")
     assert report.host.driver_cuda == "12.2"
     assert report.target.source
     validate(report.to_dict(), "report-v1")
@@ -39,7 +39,8 @@ def test_inspect_then_predict_says_the_same_as_check(target: str) -> None:
 
 
 def test_no_gpus_is_not_the_same_as_none_named() -> None:
-    assert cudacompat.host_facts(driver="535.104.05", gpus=[]).gpus == ()
+    assert cudacompat.host_facts(driver="535.104.05", gpus=["none"]).gpus == ()
+    assert cudacompat.host_facts(driver="535.104.05", gpus=[]).gpus is None
     assert cudacompat.host_facts(driver="535.104.05").gpus is None
     assert cudacompat.host_facts(driver="535.104.05", gpus=[Gpu("X", "8.0")]).gpus == (Gpu("X", "8.0"),)
 
@@ -49,7 +50,7 @@ def test_no_gpus_is_not_the_same_as_none_named() -> None:
     [
         ({"driver": "latest"}, cudacompat.UsageError),
         ({"host": "/nowhere/host.json"}, cudacompat.HostError),
-        ({"driver": "535.104.05", "platform": "linux"}, cudacompat.UsageError),
+        ({"driver": "535.104.05", "platform": "a/b/c/d"}, cudacompat.UsageError),
     ],
 )
 def test_errors_are_ours(target: str, arguments: dict[str, str], error: type[Exception]) -> None:

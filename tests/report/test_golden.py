@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,16 @@ def test_inspection(name: str, image: object) -> None:
     document = inspect_document(image, TOOL)
     validate(document, "inspect-v1")
     compare(f"{name}.json", text(document))
+
+
+def test_long_formula_is_cut_between_alternatives_unless_verbose() -> None:
+    value = "cuda>=12.8 " + " ".join(f"brand=tesla,driver>={branch},driver<{branch + 1}" for branch in range(470, 570))
+    image = replace(IMAGE, config=replace(IMAGE.config, env=(f"NVIDIA_REQUIRE_CUDA={value}",)))
+    short, whole = render_image(image, TOOL, Style()), render_image(image, TOOL, Style(verbose=True))
+    assert "NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=470" in short
+    assert "(101 alternatives; --verbose" in " ".join(short.split())
+    assert "driver<570" not in short
+    assert "driver<570" in whole
 
 
 @pytest.mark.parametrize(("name", "host"), [("host", HOST), ("host-unknown", NOBODY)])
