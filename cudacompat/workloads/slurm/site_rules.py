@@ -76,8 +76,10 @@ def too_many(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
             if not entries:
                 continue
             if use.name == "gpus":
-                total = sum(node.gpus(e.gpu_type) for e in entries for node in _biggest(here, options, e))
-                if sum(e.count or 0 for e in entries) > total:
+                # Slurm takes only nodes that have every type of the list (tried with 22.05.8).
+                whole = [n for n in here if all(n.gpus(e.gpu_type) for e in entries)]
+                total = min(sum(node.gpus(e.gpu_type) for node in _biggest(whole, options, e)) for e in entries)
+                if any((e.count or 0) > sum(n.gpus(e.gpu_type) for n in _biggest(whole, options, e)) for e in entries):
                     yield Hit(use.line, f"--gpus={use.value} is more than the {total} that the nodes have: {_REFUSED}")
             elif use.name in ("gres", "gpus-per-node", "gpus-per-task"):
                 factor = tasks_per_node(options) or 1 if use.name == "gpus-per-task" else 1
