@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -31,6 +31,7 @@ def check(
     platform: str | None = None,
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
+    mirrors: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Predict what `docker run --gpus` will do with an image on a host.
@@ -41,7 +42,8 @@ def check(
     or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this
     machine is asked; facts that it does not tell stay unknown and are never guessed. ``quick`` reads
     manifest and config only.
-    ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification.
+    ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification;
+    ``mirrors`` map a registry ("docker.io") to a host that is asked first.
 
     Raises TargetError when the image cannot be read, HostError for an unreadable host file, UsageError for
     values that make no sense.
@@ -57,7 +59,9 @@ def check(
         docker=docker,
     )
     facts = host_or_unknown(host, options)
-    image = inspect(target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, progress=progress)
+    image = inspect(
+        target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, mirrors=mirrors, progress=progress
+    )
     return report_on(image, facts)
 
 
@@ -67,6 +71,7 @@ def inspect(
     platform: str | None = None,
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
+    mirrors: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> ImageFacts:
     """What CUDA is in an image, with evidence. Nothing of the image is executed or written to disk.
@@ -76,7 +81,9 @@ def inspect(
     from cudacompat.evidence.collect import collect
     from cudacompat.sources import open_image
 
-    image = open_image(target, platform=platform, insecure_hosts=tuple(insecure_hosts), progress=progress)
+    image = open_image(
+        target, platform=platform, insecure_hosts=tuple(insecure_hosts), mirrors=mirrors, progress=progress
+    )
     try:
         return collect(image, depth="config" if quick else "full", progress=progress)
     finally:

@@ -18,15 +18,17 @@ ENTRY_HEADER = 64
 
 _REGION = struct.Struct("<4sHHQ")
 _ENTRY = struct.Struct("<HHIQ8xHHI8xQ8xQ")
-_KINDS = {1: "ptx", 2: "elf", 8: "nvvm"}
 _SUFFIX_A = 0x100000
 _SUFFIX_F = 0x200000
 _MAX_ARCH = 999
 _MAX_REGION_HEADER = 256
-_ELF = 2
-# Bytes of a cubin below which it has no kernel, up to ABI 1.7 and from 1.8 on. In libraries of CUDA 11.8 to
-# 13.0 the smallest with a kernel have 2088 and 2856 bytes, the largest without one 1256 and 2256.
-_SMALLEST_KERNEL = (2048, 2304)
+_PTX, _ELF, _NVVM = 1, 2, 8
+_KINDS = {_PTX: "ptx", _ELF: "elf", _NVVM: "nvvm"}
+# Unpacked bytes below which there is no kernel in a cubin up to ABI 1.7, in one from 1.8 on, and in PTX. In
+# libraries of CUDA 11.8 to 13.0 the smallest with a kernel have 2088, 2856 and 125 bytes, the largest that an
+# empty source file leaves 1256, 2256 and 68.
+_SMALLEST_CUBIN = (2048, 2304)
+_SMALLEST_PTX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +74,7 @@ def device_code(data: bytes) -> DeviceCode:
 
 def _holds_kernels(data: bytes) -> bool:
     kind, _, _, stored, minor, _, _, _, unpacked = _ENTRY.unpack_from(data)
-    return bool(kind != _ELF or (unpacked or stored) >= _SMALLEST_KERNEL[minor >= 8])
+    size = unpacked or stored
+    if kind == _ELF:
+        return bool(size >= _SMALLEST_CUBIN[minor >= 8])
+    return bool(kind != _PTX or size >= _SMALLEST_PTX)

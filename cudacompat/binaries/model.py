@@ -12,7 +12,7 @@ ReadAt = Callable[[int, int], bytes]
 class DeviceCode(NamedTuple):
     """One kind of entry: "elf", "ptx", "nvvm" or "unknown(N)"; target "90a"; PTX ISA or cubin ABI version.
 
-    ``kernels`` is False for machine code too small to hold a kernel: what a source file without one leaves.
+    ``kernels`` is False for code too small to hold a kernel: what a source file without one leaves.
     """
 
     kind: str

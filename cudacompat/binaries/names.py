@@ -8,7 +8,7 @@ import re
 # auditwheel puts a hash into the names of the copies it makes: libcudart-d0da41ae.so.11.0.
 _NVIDIA = re.compile(
     r"lib(?:cuda|cudart|cudadebugger|cudadevrt|cublas|cudnn|cudss|cufft|cufile|cuinj|cupti|curand|cusolver|cusparse"
-    r"|cutensor|custatevec|cudensitymat|cutlass|checkpoint|nccl|npp|nv)[\w+-]*(?:[.-][0-9a-f]{8})?\.so(?:\.[\w.]+)?",
+    r"|cutensor|custatevec|cudensitymat|cutlass|checkpoint|nccl|npp|nv)[\w+-]*(?:[.-][0-9a-f]{8})?\.so(?:\.\d+)*",
     re.ASCII,
 )
 _NVIDIA_NEEDED = re.compile(

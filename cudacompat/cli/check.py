@@ -16,6 +16,7 @@ from cudacompat.cli.options import (
     PROGRESS_OPTIONS,
     Command,
     host_options,
+    mirror_map,
     option,
 )
 from cudacompat.cli.output import check_output, complain, emit, style_for
@@ -33,6 +34,7 @@ class Reading:
     platform: str | None
     quick: bool
     insecure: Sequence[str]
+    mirrors: Sequence[str]
     progress: bool
 
 
@@ -63,6 +65,7 @@ def command(
     platform: str | None,
     quick: bool,
     insecure: Sequence[str],
+    mirrors: Sequence[str],
     format_: str,
     output: str | None,
     fail_on: str,
@@ -82,7 +85,7 @@ def command(
     """
     check_output(output)
     facts = api.host_or_unknown(host, options)
-    reading = Reading(platform, quick, insecure, progress=not (quiet or no_progress))
+    reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress))
     results, codes = [], []
     for target in targets:
         result, code = _check(target, facts, reading, fail_on, alone=len(targets) == 1)
@@ -101,6 +104,7 @@ def _check(target: str, host: HostFacts, reading: Reading, fail_on: str, *, alon
                 platform=reading.platform,
                 quick=reading.quick,
                 insecure_hosts=reading.insecure,
+                mirrors=mirror_map(reading.mirrors),
                 progress=progress,
             )
         report = api.report_on(image, host)

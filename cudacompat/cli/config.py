@@ -20,7 +20,7 @@ FILE = "cudacompat.toml"
 _LONGEST = 1 << 20
 # A checkout that somebody else wrote may bring a file of that name. It must not choose what gets
 # overwritten, nor which registry is trusted without TLS.
-_ONLY_WHEN_NAMED = frozenset({"output", "insecure"})
+_ONLY_WHEN_NAMED = frozenset({"output", "insecure", "mirror"})
 
 
 def default_map(command: click.Command, name: str) -> dict[str, Any]:

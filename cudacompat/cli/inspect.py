@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from cudacompat import api
-from cudacompat.cli.options import IMAGE_OPTIONS, OUTPUT_OPTIONS, PROGRESS_OPTIONS, Command
+from cudacompat.cli.options import IMAGE_OPTIONS, OUTPUT_OPTIONS, PROGRESS_OPTIONS, Command, mirror_map
 from cudacompat.cli.output import check_output, emit, style_for
 from cudacompat.cli.progress import progress_line
 from cudacompat.model import ImageFacts
@@ -29,6 +29,7 @@ def command(
     platform: str | None,
     quick: bool,
     insecure: Sequence[str],
+    mirrors: Sequence[str],
     format_: str,
     output: str | None,
     verbose: bool,
@@ -43,7 +44,14 @@ def command(
     """
     check_output(output)
     with progress_line(target, wanted=not (quiet or no_progress)) as progress:
-        image = api.inspect(target, platform=platform, quick=quick, insecure_hosts=insecure, progress=progress)
+        image = api.inspect(
+            target,
+            platform=platform,
+            quick=quick,
+            insecure_hosts=insecure,
+            mirrors=mirror_map(mirrors),
+            progress=progress,
+        )
     emit(_rendered(image, format_, style_for(output, verbose=verbose, quiet=quiet)), output)
     return 0
 

@@ -30,6 +30,29 @@ class Listed(StringParamType):
 LISTED = Listed()
 
 
+class Mirror(Listed):
+    """ "REGISTRY=HOST"; what has another form is refused before anything is read."""
+
+    name = "registry=host"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text, once it is known to have both sides."""
+        text = str(super().convert(value, param, ctx))
+        registry, _, host = text.partition("=")
+        if not registry.strip() or not host.strip():
+            self.fail(f"{text!r} is not REGISTRY=HOST, such as docker.io=mirror.example.com", param, ctx)
+        return text
+
+
+MIRROR = Mirror()
+
+
+def mirror_map(given: Sequence[str]) -> dict[str, str]:
+    """The mirrors by registry."""
+    pairs = (text.partition("=") for text in given)
+    return {registry.strip(): host.strip() for registry, _, host in pairs}
+
+
 class Command(click.Command):
     """A command that takes its defaults from the config file's table of its name."""
 
@@ -105,6 +128,14 @@ IMAGE_OPTIONS = together(
         type=LISTED,
         metavar="HOST",
         help="A registry (host:port) to speak to without TLS or its verification.",
+    ),
+    option(
+        "--mirror",
+        "mirrors",
+        multiple=True,
+        type=MIRROR,
+        metavar="REGISTRY=HOST",
+        help="A host to ask before a registry, such as docker.io=mirror.example.com.",
     ),
 )
 

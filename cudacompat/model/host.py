@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-Injection = Literal["legacy", "cdi", "csv", "enroot", "apptainer", "gke", "none"]
-INJECTIONS: tuple[Injection, ...] = ("legacy", "cdi", "csv", "enroot", "apptainer", "gke", "none")
+Injection = Literal["legacy", "cdi", "csv", "enroot", "apptainer", "apptainer-nvccli", "gke", "none"]
+INJECTIONS: tuple[Injection, ...] = get_args(Injection)
 HostOs = Literal["linux", "wsl2", "jetson"]
 
 

@@ -65,7 +65,7 @@ def launch(image: ImageFacts, host: HostFacts) -> Launch:
 
 def hands_in_libcuda(injection: str, request: Request) -> bool:
     """Whether injection puts the host's libcuda into the container."""
-    if injection in ("cdi", "gke", "apptainer", "csv"):
+    if injection in ("cdi", "gke", "apptainer", "apptainer-nvccli", "csv"):
         return True
     if injection in ("legacy", "enroot"):
         return request.is_gpu_container and not {"compute", "video"}.isdisjoint(request.capabilities)

@@ -7,10 +7,13 @@ import re
 from dataclasses import dataclass
 
 from cudacompat.model import Component, ImageFacts
+from cudacompat.predict.environment import last_wins
+from cudacompat.stack.loader import Search, find_needed, split_ld_library_path
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "paddlepaddle-gpu", "vllm", "mxnet")
 # Evidence that only repeats what a build intended; a file or a package says more.
 _HEARSAY = ("env", "label", "history")
+_FRAMEWORK_LIBRARY = re.compile(r"/(?:torch/lib|tensorflow|onnxruntime/capi|paddle/(?:libs|base))/")
 _TOOLKIT = re.compile(r"/usr/local/cuda[^/]*/")
 # Parts of a toolkit that no deployed program loads.
 _TOOLS = re.compile(r"/(?:bin|nsight[^/]*|extras|compute-sanitizer|nvvm|libnvvp|doc|samples)/")
@@ -31,14 +34,40 @@ class Need:
 
 
 def runtime_needs(image: ImageFacts) -> tuple[Need, ...]:
-    """Every runtime, strongest need first among those that decide."""
+    """Every runtime, strongest need first among those that decide.
+
+    Where the frameworks' own libraries were read, the loader's search tells which libcudart they take;
+    otherwise a wheel's runtime counts, and the base toolkit's only where something else needs it.
+    """
     runtimes = [part for part in image.components if _is_runtime(part)]
     own = [part for part in runtimes if not _of_toolkit(part)]
     toolkit = _best_of_toolkit([part for part in runtimes if _of_toolkit(part)])
+    loaded = _loaded_by_frameworks(image)
     toolkit_decides = not own or _somebody_uses_toolkit(image, own, toolkit)
-    needs = [_need(part, _is_loaded(part, own)) for part in own]
-    needs += [_need(part, toolkit_decides) for part in toolkit]
+    needs = [_need(part, _is_loaded(part, own) and _is_taken(part, loaded)) for part in own]
+    needs += [_need(part, toolkit_decides or part.path in loaded) for part in toolkit]
     return tuple(sorted(needs, key=_strongest_first))
+
+
+def _loaded_by_frameworks(image: ImageFacts) -> set[str]:
+    """Paths of the libcudart files that the loader gives to the frameworks' libraries."""
+    value = last_wins(image.config.env).get("LD_LIBRARY_PATH")
+    search = Search(image.libraries, image.links, split_ld_library_path(value), image.ld_so_conf)
+    found = set()
+    for library in image.libraries:
+        if not _FRAMEWORK_LIBRARY.search(library.path):
+            continue
+        for soname in library.needed:
+            taken = find_needed(soname, library, search) if soname.startswith("libcudart.so.") else None
+            if taken is not None:
+                found.add(taken.path)
+    return found
+
+
+def _is_taken(part: Component, loaded: set[str]) -> bool:
+    """A dynamic runtime decides when it is taken, or when nobody's choice could be followed."""
+    shared = part.name == "cudart" and part.linkage != "static"
+    return not shared or not loaded or part.path is None or part.path in loaded
 
 
 def _strongest_first(need: Need) -> tuple[bool, int, int, bool, bool]:
@@ -78,7 +107,13 @@ def _is_loaded(part: Component, own: list[Component]) -> bool:
     What a framework loads has its major version; another one's sits in an extension that may never be used.
     """
     majors = {cuda_key(other.cuda)[0] for other in own if other.name in FRAMEWORKS and other.cuda}
-    return part.linkage != "static" or not majors or cuda_key(part.cuda or "")[0] in majors
+    if part.linkage != "static" or not majors:
+        return True
+    path = part.path or ""
+    beside = "site-packages" not in path or re.search(
+        r"-packages/(?:nvidia|torch|tensorflow|jax\w*|onnxruntime)/", path
+    )
+    return bool(beside) and cuda_key(part.cuda or "")[0] in majors
 
 
 def _best_of_toolkit(parts: list[Component]) -> list[Component]:

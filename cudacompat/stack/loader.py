@@ -184,6 +184,45 @@ def _classify(library: SharedLibrary, via: Via, directory: str) -> Libcuda:
     return Libcuda(kind, via, library.version, directory, library)
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where the loader looks for what a library needs: the image's libraries, links and settings."""
+
+    libraries: Sequence[SharedLibrary]
+    links: Mapping[str, str]
+    ld_library_path: Sequence[str]
+    ld_so_conf: Sequence[str]
+
+
+def find_needed(soname: str, consumer: SharedLibrary, search: Search) -> SharedLibrary | None:
+    """The image's library that the loader takes for a soname that ``consumer`` needs, None when there is none.
+
+    DT_RPATH counts before LD_LIBRARY_PATH and only without a DT_RUNPATH, DT_RUNPATH after it, then come
+    ld.so.conf and the default directories (ld.so(8)).
+    """
+    rpath = () if consumer.runpath else consumer.rpath
+    order = (
+        *_expanded(rpath, consumer),
+        *search.ld_library_path,
+        *_expanded(consumer.runpath, consumer),
+        *search.ld_so_conf,
+        *DEFAULT_DIRECTORIES,
+    )
+    for directory in order:
+        wanted = {resolve(posixpath.join(directory, soname), search.links), posixpath.join(directory, soname)}
+        for library in search.libraries:
+            if library.path in wanted or not wanted.isdisjoint(library.names):
+                return library
+    return None
+
+
+def _expanded(paths: Sequence[str], consumer: SharedLibrary) -> tuple[str, ...]:
+    origin = posixpath.dirname(consumer.path)
+    return tuple(
+        posixpath.normpath(path.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)) for path in paths if path
+    )
+
+
 def version_key(version: str | None) -> tuple[int, ...]:
     """A driver version as numbers, for comparing; an unknown version sorts below every known one."""
     return tuple(int(number) for number in re.findall(r"\d+", version or ""))

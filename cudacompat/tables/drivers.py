@@ -1,12 +1,14 @@
-"""Driver branches, the CUDA version each reports, and what a program needs of them."""
+"""Driver branches and the CUDA version that each reports."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from cudacompat.tables.jetson import jetson_branches, jetson_driver_cuda
 from cudacompat.tables.store import Row, remembered, rows, sources
 from cudacompat.tables.types import Branch, Confidence, Known
-from cudacompat.tables.versions import cuda_pair, driver_branch, parse_driver, parse_version
+from cudacompat.tables.versions import cuda_pair, driver_branch, is_branch_only, parse_driver
+from cudacompat.tables.windows import windows_driver_cuda
 
 HostOs = Literal["linux", "wsl2", "jetson"]
 
@@ -44,98 +46,87 @@ def driver_cuda(driver: str, os: HostOs = "linux") -> Known:
     both with low confidence. Raises UsageError when the text is no driver version.
     """
     if os == "wsl2":
-        return _windows(driver)
+        return windows_driver_cuda(driver)
     if os == "jetson":
-        return _jetson(driver)
+        return jetson_driver_cuda(driver)
     number = driver_branch(driver)
     known = branch(number)
-    return _of_branch(driver, known) if known is not None else _between(number)
+    if known is not None:
+        return _of_branch(driver, known)
+    return jetson_driver_cuda(driver) if number in jetson_branches() else _between(number)
 
 
 def _of_branch(driver: str, known: Branch) -> Known:
     row = next(row for row in rows("driver_branches") if row["branch"] == known.branch)
-    cuda, confidence = known.cuda, _confidence(row)
+    if "observed" in row and not is_branch_only(driver):
+        return _observed(driver, row)
+    start = _cuda_starts_at(known)
+    if start is not None and not is_branch_only(driver) and parse_driver(driver) < parse_driver(start):
+        return _previous(driver, known, start)
+    unsure = row.get("single_source") or "observed" in row or (start is not None and is_branch_only(driver))
+    return Known(known.cuda, "medium" if unsure else "high", f"driver branch {known.branch}", known.source)
+
+
+def _observed(driver: str, row: Row) -> Known:
+    """A branch whose CUDA version changed inside it: what the nearest single drivers were seen to report."""
     version = parse_driver(driver)
-    for boundary in row.get("boundaries", []):
-        if version >= parse_driver(boundary["from"]):
-            cuda, confidence = boundary["cuda"], "medium"
-    if _below_first_release(driver, known):
-        return _previous(known, driver)
-    return Known(cuda, confidence, f"driver branch {known.branch}", known.source)
+    below = [item for item in row["observed"] if parse_driver(item["driver"]) <= version]
+    above = [item for item in row["observed"] if parse_driver(item["driver"]) > version]
+    seen = [*below[-1:], *above[:1]]
+    least = min(seen, key=lambda item: cuda_pair(item["cuda"]))
+    same = len({item["cuda"] for item in seen}) == 1 or (below and parse_driver(below[-1]["driver"]) == version)
+    value = below[-1]["cuda"] if below and same else least["cuda"]
+    basis = f"branch {row['branch']} changed its CUDA version; seen near {driver}: " + ", ".join(
+        f"{item['driver']} with {item['cuda']}" for item in seen
+    )
+    return Known(value, "medium" if same else "low", basis, sources("driver_branches", row))
 
 
-def _confidence(row: Row) -> Confidence:
-    return "medium" if row.get("single_source") else "high"
+def _cuda_starts_at(known: Branch) -> str | None:
+    """The oldest driver of a branch with its CUDA version: before CUDA 11 not every release had it."""
+    if cuda_pair(known.cuda) >= (11, 0):
+        return None
+    shipped = [row.get("linux_driver_min") for row in rows("cuda_releases") if row["branch"] == known.branch]
+    starts = [driver for driver in (*shipped, known.first_release) if driver is not None]
+    return min(starts, key=parse_driver) if starts else None
 
 
-def _below_first_release(driver: str, known: Branch) -> bool:
-    """Before CUDA 11 a branch's first releases did not carry its CUDA version yet (367.35 against 367.48)."""
-    if cuda_pair(known.cuda) >= (11, 0) or known.first_release is None or "." not in driver:
-        return False
-    return parse_driver(driver) < parse_driver(known.first_release)
-
-
-def _previous(known: Branch, driver: str) -> Known:
-    older = [other for other in branches() if cuda_pair(other.cuda) < cuda_pair(known.cuda)]
-    basis = f"{driver} is older than {known.first_release}, the first release with CUDA {known.cuda}"
+def _previous(driver: str, known: Branch, start: str) -> Known:
+    """367.35 is older than 367.48, the first with CUDA 8.0: what the branch before it had."""
+    basis = f"{driver} is older than {start}, the oldest with CUDA {known.cuda}"
+    older = [other for other in branches() if other.branch < known.branch]
     if older:
-        return Known(older[0].cuda, "medium", basis, known.source)
-    major, minor = cuda_pair(known.cuda)
-    below = f"{major}.{minor - 1}" if minor else f"{major - 1}.5"
-    return Known(below, "medium", basis, known.source)
+        return Known(older[0].cuda, "medium", basis, f"{known.source}; {older[0].source}")
+    before = _by_ptx_history(known.branch)
+    return Known(before.value, "medium", basis, known.source)
 
 
 def _between(number: int) -> Known:
-    known = sorted(branches(), key=lambda row: row.branch)
-    below = [row for row in known if row.branch < number]
-    above = [row for row in known if row.branch > number]
+    below = [row for row in branches() if row.branch < number]
+    above = [row for row in branches() if row.branch > number]
     if not below:
-        return Known(None, "low", f"branch {number} is older than every row of the table")
+        return _by_ptx_history(number)
+    nearest = below[0]
     if not above:
-        basis = f"branch {number} is newer than the table; at least that of branch {below[-1].branch}"
-        return Known(below[-1].cuda, "low", basis, below[-1].source)
-    basis = f"between branches {below[-1].branch} and {above[0].branch}; at least the lower one's"
-    confidence: Confidence = "medium" if below[-1].cuda == above[0].cuda else "low"
-    return Known(below[-1].cuda, confidence, basis, below[-1].source)
+        listed = any(row["branch"] == number for row in rows("driver_branches"))
+        state = "is in the table without its CUDA version" if listed else "is newer than the table"
+        basis = f"branch {number} {state}; at least that of branch {nearest.branch}"
+        return Known(nearest.cuda, "low", basis, nearest.source)
+    basis = f"between branches {nearest.branch} and {above[-1].branch}; at least the lower one's"
+    confidence: Confidence = "medium" if nearest.cuda == above[-1].cuda else "low"
+    return Known(nearest.cuda, confidence, basis, nearest.source)
 
 
-def _windows(driver: str) -> Known:
-    number = driver_branch(driver)
-    for row in rows("windows_drivers"):
-        if row["first"] <= number <= row["last"]:
-            basis = f"Windows driver branch {number}"
-            return Known(row["cuda"], "medium", basis, sources("windows_drivers", row))
-    below = [row for row in rows("windows_drivers") if row["last"] < number]
-    if not below:
-        return Known(None, "low", f"Windows branch {number} is older than every row of the table")
-    nearest = max(below, key=lambda row: int(row["last"]))
-    basis = f"Windows branch {number} has no row; at least that of branch {nearest['last']}"
-    return Known(nearest["cuda"], "low", basis, sources("windows_drivers", nearest))
+def _by_ptx_history(number: int) -> Known:
+    """Branches older than the branch table: NVIDIA's PTX history names the CUDA version of some.
 
-
-def _jetson(driver: str) -> Known:
-    for row in rows("jetson", "release"):
-        if row.get("driver") and parse_version(driver) == parse_version(row["driver"]):
-            return Known(row["cuda"], "medium", f"Jetson driver {driver}", sources("jetson", row))
-    return Known(None, "low", f"Jetson driver {driver} has no row: its number is no desktop branch")
-
-
-@remembered
-def minor_compat_floor(cuda: str) -> Known:
-    """The oldest Linux driver that runs programs of this CUDA version by minor version compatibility.
-
-    None for CUDA 10 and older, which have none. A major version newer than the table has no floor either.
+    It names the first branch of CUDA 8.0 by an internal number, so only older CUDA versions count.
     """
-    major, minor = cuda_pair(cuda)
-    for row in rows("minor_version_compat", "exception"):
-        if cuda_pair(row["minors"]) == (major, minor):
-            return _floor(row)
-    for row in rows("minor_version_compat", "major"):
-        if row["cuda_major"] == major:
-            return _floor(row)
-    return Known(None, "high", f"CUDA {major} has no minor version compatibility in the table")
-
-
-def _floor(row: Row) -> Known:
-    basis = f"floor of CUDA {row.get('minors', row['cuda_major'])}"
-    return Known(row["linux_min"], "high", basis, sources("minor_version_compat", row))
+    oldest = cuda_pair(branches()[-1].cuda)
+    named = [row for row in rows("driver_ptx") if row.get("branch", number + 1) <= number and "cuda" in row]
+    found = [row for row in named if cuda_pair(row["cuda"]) < oldest]
+    if not found:
+        return Known(None, "low", f"branch {number} is older than every row of the table")
+    row = max(found, key=lambda row: int(row["branch"]))
+    basis = f"branch {number} is older than the branch table; by NVIDIA's PTX history at least CUDA {row['cuda']}"
+    return Known(row["cuda"], "low", basis, sources("driver_ptx", row))

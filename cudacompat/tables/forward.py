@@ -2,83 +2,102 @@
 
 from __future__ import annotations
 
-from cudacompat.tables.drivers import branch, branches, driver_cuda
-from cudacompat.tables.store import Row, remembered, rows, sources
+from cudacompat.tables.drivers import driver_cuda
+from cudacompat.tables.store import Row, remembered, rows, rules, sources
 from cudacompat.tables.types import Known
-from cudacompat.tables.versions import cuda_pair, driver_branch
+from cudacompat.tables.versions import cuda_pair, driver_branch, is_branch_only, parse_driver
 
 
 @remembered
 def forward_compat(compat_driver: str, host_driver: str) -> Known:
-    """Whether a compat libcuda of one driver version works on a kernel driver of another.
+    """Whether NVIDIA supports a compat libcuda of one driver version on a kernel driver of another.
 
     ``value`` is "yes", "no", "native" (the branch brings the same CUDA itself) or None where no source
-    decides. The newest edition of NVIDIA's guide that has the branch as a column counts first, then older
-    editions, then the branches that published images of that CUDA version accept. Raises UsageError.
+    decides. The newest edition of NVIDIA's guide with the branch as a column counts first, then older
+    editions, then copies of editions that are gone, then the branches that published images of that CUDA
+    version name. Raises UsageError.
     """
-    cuda = _cuda_of(compat_driver)
     host = driver_branch(host_driver)
     if driver_branch(compat_driver) == host:
         return Known("native", "high", f"both are of branch {host}")
-    if cuda is None:
+    known = _cuda_of(compat_driver)
+    if known.value is None:
         return Known(None, "low", f"the CUDA version of compat libcuda {compat_driver} is not known")
-    for answer in (_by_matrix(cuda, host), _by_third_party(cuda, host), _by_images(cuda, host)):
-        if answer is not None:
-            return answer
-    return _by_branches(cuda, host, compat_driver)
+    cuda = known.value
+    if known.confidence == "low":
+        return _newer_host(compat_driver, host) or Known(None, "low", known.basis)
+    return (
+        _by_matrix(cuda, host)
+        or _newer_host(compat_driver, host)
+        or _by_copies(cuda, host_driver)
+        or _by_images(cuda, host)
+        or _left_out(cuda, host)
+    )
 
 
-def _cuda_of(compat_driver: str) -> str | None:
-    """The release whose package carries a library of this version, else the branch's CUDA version."""
-    for row in rows("forward_compat", "package"):
-        if row["driver_file_version"] == compat_driver:
-            return str(row["cuda"])
-    known = branch(driver_branch(compat_driver))
-    return known.cuda if known is not None else driver_cuda(compat_driver).value
+def _cuda_of(compat_driver: str) -> Known:
+    """The release whose package carries a library of this version, else what the branch reports."""
+    if not is_branch_only(compat_driver):
+        for row in rows("forward_compat", "package"):
+            if parse_driver(row["driver"]) == parse_driver(compat_driver):
+                return Known(row["cuda"], "high", f"package of CUDA {row['cuda']}", sources("forward_compat", row))
+    return driver_cuda(compat_driver)
+
+
+def _of_cuda(kind: str, cuda: str) -> list[Row]:
+    return [row for row in rows("forward_compat", kind) if cuda_pair(row["cuda"]) == cuda_pair(cuda)]
 
 
 def _by_matrix(cuda: str, host: int) -> Known | None:
-    matrix = [row for row in rows("forward_compat", "matrix") if cuda_pair(row["cuda"]) == cuda_pair(cuda)]
-    for row in sorted(matrix, key=lambda row: int(row["edition"]), reverse=True):
-        source, basis = sources("forward_compat", row), f"NVIDIA's guide, edition {row['edition']}"
-        if host in row["compatible"]:
-            return Known("yes", "high", basis, source)
-        if host in row["not_applicable"]:
-            return Known("native", "high", basis, source)
-        if host in row["not_compatible"]:
-            return Known("no", "high", basis, source)
+    for row in sorted(_of_cuda("matrix", cuda), key=lambda row: int(row["edition"]), reverse=True):
+        basis = f"NVIDIA's compatibility guide, edition {row['edition']}"
+        for value, listed in (("yes", "compatible"), ("native", "not_applicable"), ("no", "not_compatible")):
+            if host in row[listed]:
+                return Known(value, "high", basis, sources("forward_compat", row))
     return None
 
 
-def _by_third_party(cuda: str, host: int) -> Known | None:
-    for row in rows("forward_compat", "matrix_thirdparty"):
-        same = cuda_pair(row["cuda"]) == cuda_pair(cuda)
-        if same and any(driver_branch(driver) == host for driver in row["min_drivers"]):
-            return Known("yes", "medium", "a copy of an older edition", sources("forward_compat", row))
+def _newer_host(compat_driver: str, host: int) -> Known | None:
+    if host < driver_branch(compat_driver):
+        return None
+    basis = f"branch {host} is newer than compat libcuda {compat_driver}: NVIDIA's guide supports only older ones"
+    source = "; ".join(sources("forward_compat", rule) for rule in rules("forward_compat") if rule["id"] == "naming")
+    return Known("no", "medium", basis, source)
+
+
+def _by_copies(cuda: str, host_driver: str) -> Known | None:
+    """Tables that others copied from editions of the guide that are no longer published."""
+    for row in _of_cuda("third_party", cuda):
+        if any(_is_at_least(host_driver, least) for least in row["min_drivers"]):
+            return Known("yes", "medium", "a copy of an older edition of the guide", sources("forward_compat", row))
+    for row in rows("forward_compat", "base_branch"):
+        reach = cuda_pair(row["max_cuda"])
+        if _is_at_least(host_driver, row["min_driver"]) and cuda_pair(cuda) <= reach:
+            basis = f"a copy of older editions: branch {row['branch']} takes packages up to CUDA {row['max_cuda']}"
+            return Known("yes", "medium", basis, sources("forward_compat", row))
     return None
+
+
+def _is_at_least(driver: str, least: str) -> bool:
+    """Whether a driver is of the branch of ``least`` and not older."""
+    if driver_branch(driver) != driver_branch(least):
+        return False
+    return is_branch_only(driver) or parse_driver(driver) >= parse_driver(least)
 
 
 def _by_images(cuda: str, host: int) -> Known | None:
-    row = _image_row(cuda)
-    if row is not None and host in row["branches_union"]:
-        basis = f"branches that NVIDIA's CUDA {cuda} images accept"
-        return Known("yes", "medium", basis, sources("forward_compat", row))
+    for row in _of_cuda("require_branches", cuda):
+        if host in row["branches"]:
+            disputed = "contradiction" in row
+            basis = f"branches that published images of CUDA {cuda} name" + (", disputed" if disputed else "")
+            return Known("yes", "low" if disputed else "medium", basis, sources("forward_compat", row))
     return None
 
 
-def _image_row(cuda: str) -> Row | None:
-    found = rows("forward_compat", "require_branches")
-    return next((row for row in found if cuda_pair(row["cuda"]) == cuda_pair(cuda)), None)
-
-
-def _by_branches(cuda: str, host: int, compat_driver: str) -> Known:
-    """No source lists the pair: a branch that sources on this CUDA version leave out is not supported."""
-    named = [row for row in rows("forward_compat", "matrix") if cuda_pair(row["cuda"]) == cuda_pair(cuda)]
-    image = _image_row(cuda)
-    if named or image is not None:
-        basis = f"branch {host} is in no list for CUDA {cuda}"
-        source = sources("forward_compat", named[0] if named else image or {})
-        return Known("no", "medium", basis, source)
-    if host not in {row.branch for row in branches()}:
-        return Known(None, "low", f"neither branch {host} nor compat libcuda {compat_driver} is in the table")
-    return Known(None, "low", f"no source lists compat packages of CUDA {cuda}")
+def _left_out(cuda: str, host: int) -> Known:
+    """A branch that every source on this CUDA version leaves out is not supported."""
+    named = [*_of_cuda("matrix", cuda), *_of_cuda("require_branches", cuda)]
+    if not named:
+        return Known(None, "low", f"no source lists the branches for compat packages of CUDA {cuda}")
+    basis = f"branch {host} is in no list for compat packages of CUDA {cuda}"
+    return Known("no", "medium", basis, sources("forward_compat", named[0]))

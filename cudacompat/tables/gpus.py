@@ -11,18 +11,20 @@ from cudacompat.errors import UsageError
 from cudacompat.tables.store import Row, remembered, rows, sources
 from cudacompat.tables.types import GpuModel
 
-# Words that drivers put in front in some releases and leave out in others.
-_FREE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "device", "generation"})
+# Words that drivers put in front in some releases and leave out in others; "mega" is GKE's word for a node type.
+_FREE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "device", "generation", "with", "design", "mega"})
 # Words that make another product: a name without them does not mean one with them.
 _TELLING = frozenset({"laptop", "max", "mobile", "embedded", "drive", "grid", "cmp", "dgx", "d"})
 _MEMORY = re.compile(r"\d+(?:gb|mb|g)")
 _SUFFIX = re.compile(r"[-\s]+(?:SHARED|MIG[-\s].*|MIG-INVALID)$", re.IGNORECASE)
+_PROFILE = re.compile(r"\d+(?:-\d+)?[abcq](?:me)?", re.IGNORECASE)
 _MOST_CHOICES = 8
+_LONGEST = 120
 
 
 @remembered
 def gpus() -> tuple[GpuModel, ...]:
-    """Every product whose name stands for one compute capability, and each vGPU profile family."""
+    """Every product by its name; one entry for each compute capability that a name was sold with."""
     return tuple(model for row in rows("gpus") for model in _models(row))
 
 
@@ -52,7 +54,9 @@ def _index() -> tuple[tuple[frozenset[str], GpuModel], ...]:
 
 
 def _words(name: str) -> list[str]:
-    spaced = re.sub(r"\b(rtx|gtx|titan|tesla|quadro)(?=[0-9a-z]*\d)", r"\1 ", name.lower())
+    """Lower-case words, with series and suffixes apart however they are written: RTX3060Ti, 1080ti."""
+    spaced = re.sub(r"\b(rtx|gtx|gt|titan|tesla|quadro)(?=[a-z]?\d)", r"\1 ", name.lower())
+    spaced = re.sub(r"\b(\d{3,4})(ti|super|d)\b", r"\1 \2", spaced)
     return re.findall(r"[a-z0-9.]+", spaced)
 
 
@@ -64,13 +68,15 @@ def find_gpu(name: str) -> GpuModel:
     tells products apart. Several products that agree in everything a prediction uses are one. Raises
     UsageError with the choices when they do not agree, and with near names when nothing fits.
     """
+    if len(name) > _LONGEST:
+        raise UsageError(f"{name[:60]!r}... is no GPU name: it is longer than {_LONGEST} characters")
     text = _SUFFIX.sub("", name.strip())
     profile = _vgpu(text)
     if profile is not None:
         return profile
     words = frozenset(_words(text))
     found = _matching(words) or _matching(frozenset(word for word in words if not _MEMORY.fullmatch(word)))
-    if not words - _FREE or not found:
+    if not found:
         raise UsageError(_unknown(name))
     kinds = {(m.compute_capability, m.gpu_class, frozenset(m.brands), m.forward_compat) for m in found}
     if len(kinds) > 1:
@@ -80,23 +86,25 @@ def find_gpu(name: str) -> GpuModel:
 
 
 def _vgpu(text: str) -> GpuModel | None:
-    """A vGPU guest's name: the board's name, a dash and a profile ("NVIDIA A40-8Q")."""
+    """A vGPU guest's name: the board's name, a dash and a profile ("NVIDIA A40-8Q", "GRID A100-1-5C")."""
+    bare = text.lower().removeprefix("nvidia ")
     for row in rows("gpus"):
-        prefix = row.get("prefix", "").lower()
-        if prefix and text.lower().removeprefix("nvidia ").startswith(prefix.removeprefix("nvidia ")):
-            profile = text[len(prefix) - 1 :]
-            if re.fullmatch(r"\d+[abcqABCQ]?|[\d-]+[abcqABCQ](?:ME)?", text.rpartition("-")[2]) and profile:
-                return replace(next(iter(_models(row))), name=text)
+        prefix = row.get("prefix", "").lower().removeprefix("nvidia ")
+        if prefix and bare.startswith(prefix) and _PROFILE.fullmatch(bare[len(prefix) :]):
+            return replace(next(iter(_models(row))), name=text)
     return None
 
 
 def _matching(words: frozenset[str]) -> list[GpuModel]:
     """Products whose names hold all the words: those that add nothing first, else those that add detail."""
-    if not words - _FREE:
+    telling = words - _FREE
+    if not telling:
         return []
-    within = [(have, model) for have, model in _index() if words - _FREE <= have]
-    plain = [model for have, model in within if not (have - words) & _TELLING]
+    within = [(have, model) for have, model in _index() if telling <= have]
     exact = [model for have, model in within if not have - words - _FREE]
+    if not exact and max(map(len, telling)) == 1:
+        return []  # one letter alone ("A") names no product
+    plain = [model for have, model in within if not (have - words) & _TELLING]
     chosen = exact or plain or [model for _, model in within]
     return list(dict.fromkeys(chosen))
 
@@ -109,7 +117,9 @@ def _unknown(name: str) -> str:
 
 
 def _ambiguous(name: str, found: list[GpuModel]) -> str:
-    names = [f"{m.name} ({m.compute_capability})" for m in found]
-    shown = ", ".join(dict.fromkeys(names[:_MOST_CHOICES]))
+    names = list(dict.fromkeys(f"{m.name} ({m.compute_capability})" for m in found))
+    shown = ", ".join(names[:_MOST_CHOICES])
     more = f" and {len(names) - _MOST_CHOICES} more" if len(names) > _MOST_CHOICES else ""
-    return f"the GPU name {name[:60]!r} fits several products: {shown}{more}. Give the full name."
+    return (
+        f"the GPU name {name[:60]!r} fits several products: {shown}{more}. Give the full name, or --compute-capability."
+    )

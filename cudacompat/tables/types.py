@@ -39,13 +39,41 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A CUDA toolkit release. Drivers are the ones it shipped with, not what a program needs."""
+    """A CUDA toolkit release. Drivers are the ones it shipped with, not what a program needs.
+
+    ``covers`` are other toolkit versions that NVIDIA's table names with this row.
+    """
 
     toolkit: str
     cuda: str
     linux_driver_min: str | None
     windows_driver_min: str | None
     branch: int | None
+    source: str
+    prerelease: bool = False
+    covers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsDrivers:
+    """A range of Windows driver branches that report one CUDA version, with drivers seen."""
+
+    first: int
+    last: int
+    cuda: str
+    examples: tuple[str, ...]
+    single_source: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class JetsonRelease:
+    """An L4T release ("36.4"), its JetPack and the CUDA version it brings."""
+
+    l4t: str
+    jetpack: str
+    cuda: str
+    driver: str | None
     source: str
 
 

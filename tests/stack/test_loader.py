@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cudacompat.model import SharedLibrary
-from cudacompat.stack.loader import Container, choose_libcuda, split_ld_library_path
+from cudacompat.stack.loader import Container, Search, choose_libcuda, find_needed, split_ld_library_path
 from cudacompat.stack.paths import resolve
 
 LIB = "/usr/lib/x86_64-linux-gnu"
@@ -84,3 +84,40 @@ def test_splitting_a_library_path(value: str | None, parts: tuple[str, ...]) -> 
 )
 def test_links_are_followed_inside_the_root(path: str, links: Mapping[str, str], real: str) -> None:
     assert resolve(path, links) == real
+
+
+WHEEL = "/usr/lib/python3/site-packages"
+RUNTIME = SharedLibrary(f"{WHEEL}/nvidia/cu13/lib/libcudart.so.13", size=9)
+BASE = SharedLibrary(
+    "/usr/local/cuda-13.5/lib64/libcudart.so.13.5.37", ("/usr/local/cuda-13.5/lib64/libcudart.so.13",), size=9
+)
+ORIGIN = "$ORIGIN/../../nvidia/cu13/lib"
+
+
+@pytest.mark.parametrize(
+    ("rpath", "runpath", "path", "taken"),
+    [
+        ((ORIGIN,), (), (), RUNTIME),
+        ((ORIGIN,), (), ("/usr/local/cuda-13.5/lib64",), RUNTIME),
+        ((), (ORIGIN,), (), RUNTIME),
+        ((), (ORIGIN,), ("/usr/local/cuda-13.5/lib64",), BASE),
+        ((ORIGIN,), ("/nowhere",), (), None),
+        ((), (), ("/usr/local/cuda/lib64",), BASE),
+        ((), (), (), None),
+    ],
+    ids=[
+        "DT_RPATH",
+        "DT_RPATH beats LD_LIBRARY_PATH",
+        "DT_RUNPATH",
+        "LD_LIBRARY_PATH beats DT_RUNPATH",
+        "a DT_RUNPATH switches DT_RPATH off",
+        "through a link of the folder",
+        "nowhere",
+    ],
+)
+def test_which_runtime_a_library_gets(
+    rpath: tuple[str, ...], runpath: tuple[str, ...], path: tuple[str, ...], taken: SharedLibrary | None
+) -> None:
+    consumer = SharedLibrary(f"{WHEEL}/torch/lib/libtorch_cuda.so", rpath=rpath, runpath=runpath)
+    search = Search([RUNTIME, BASE], {"/usr/local/cuda": "/usr/local/cuda-13.5"}, path, ())
+    assert find_needed("libcudart.so.13", consumer, search) == taken
