@@ -76,7 +76,7 @@ def check_text(
             f"{path}, line 1: no workload is recognised (a Slurm script, Kubernetes or Compose YAML, "
             "a docker run line, a Dockerfile)"
         )
-    return _check(kind, text, path, inventory or Inventory(), check_image, ignores)
+    return _check(kind, text, path, inventory=inventory or Inventory(), check_image=check_image, ignores=ignores)
 
 
 def check_command(
@@ -94,13 +94,21 @@ def check_command(
     kind: WorkloadKind = "docker-run" if is_engine_run(words) else "slurm"
     if kind == "slurm" and words[:1] not in (["srun"], ("srun",), ["salloc"], ("salloc",)):
         raise TargetError(f"{shlex.join(words)[:80]!r} is no `docker run`, `podman run` or `srun` line")
-    return _check(kind, shlex.join(words), "command line", inventory or Inventory(), check_image, ignores)
+    return _check(
+        kind,
+        shlex.join(words),
+        "command line",
+        inventory=inventory or Inventory(),
+        check_image=check_image,
+        ignores=ignores,
+    )
 
 
 def _check(
     kind: WorkloadKind,
     text: str,
     path: str,
+    *,
     inventory: Inventory,
     check_image: CheckImage | None,
     ignores: Sequence[Ignore],

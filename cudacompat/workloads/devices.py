@@ -16,6 +16,8 @@ from cudacompat.errors import UsageError
 
 ListKind = Literal["unset", "empty", "index", "uuid", "mig"]
 ProblemKind = Literal["duplicate", "empty", "invalid", "mixed", "several-mig", "not-a-list", "absent", "ambiguous"]
+#: More devices than a node has; what follows in a list is not read.
+MAX_ENTRIES = 1024
 _NUMBER = re.compile(r"[+-]?\d{1,9}")
 _INJECTION_WORDS = ("", "void", "none")
 
@@ -73,7 +75,7 @@ def read_value(value: str | None) -> VisibleList:
     if value.strip() == "":
         problem = Problem("empty", "", "an empty value hides every GPU")
         return VisibleList("empty", (), (problem,))
-    texts = [text.strip() for text in value.split(",")]
+    texts = [text.strip() for text in value.split(",", MAX_ENTRIES)[:MAX_ENTRIES]]
     if texts[0].startswith("GPU-"):
         return _uuids(texts, "GPU-", "uuid")
     if texts[0].startswith("MIG-"):

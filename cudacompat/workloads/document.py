@@ -88,8 +88,6 @@ def read_documents(text: str, path: str) -> tuple[Node, ...]:
             if number >= MAX_DOCUMENTS:
                 line = root.start_mark.line + 1
                 raise TargetError(f"{path}, line {line}: more than {MAX_DOCUMENTS} documents; split the file")
-            if root is None:
-                continue
             convert = _Convert(path)
             node, size = convert.node(root, 0)
             total += size
@@ -132,7 +130,8 @@ class _Convert:
         self._open.discard(key)
         if result[1] > MAX_VALUES:
             raise TargetError(
-                f"{self._path}, line {line}: its anchors expand to more than {MAX_VALUES} values; write it without them"
+                f"{self._path}, line {line}: it holds more than {MAX_VALUES} values, counting "
+                "what its anchors stand for; split it"
             )
         self._done[key] = result
         return result

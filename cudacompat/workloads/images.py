@@ -27,9 +27,11 @@ _GPU_REPOSITORIES = re.compile(
     r"nvidia/(?:pytorch|tensorflow|jax|tritonserver|nemo|pytorch-geometric|mxnet|tensorrt|modulus|dgl|cuda))$"
 )
 # Plain systems and services without CUDA.
-_PLAIN_REPOSITORIES = frozenset(
-    ["ubuntu", "debian", "alpine", "busybox", "centos", "fedora", "rockylinux", "almalinux", "amazonlinux", "archlinux", "python", "node", "golang", "openjdk", "redis", "postgres", "mysql", "nginx", "httpd", "memcached", "rabbitmq", "traefik"]
-)
+_PLAIN_REPOSITORIES_NAMES = """
+    ubuntu debian alpine busybox centos fedora rockylinux almalinux amazonlinux archlinux python node golang
+    openjdk redis postgres mysql nginx httpd memcached rabbitmq traefik
+"""
+_PLAIN_REPOSITORIES = frozenset(_PLAIN_REPOSITORIES_NAMES.split())
 # Repositories that name their GPU builds in the tag: a tag without the word is a CPU build.
 _FLAVOURED = {
     "rayproject/ray": re.compile(r"gpu|cu\d{2,3}|tpu"),

@@ -21,10 +21,10 @@ WorkloadKind = Literal["slurm", "kubernetes", "compose", "docker-run", "dockerfi
 Need = Literal["site", "fleet", "image", "host"]
 RequestUnit = Literal["node", "job", "task", "container", "service", "pod"]
 
-MAX_SCRIPT_BYTES = 4 << 20
-MAX_YAML_BYTES = 8 << 20
+MAX_SCRIPT_BYTES = 256 << 10
+MAX_YAML_BYTES = 4 << 20
 MAX_DOCUMENTS = 10_000
-MAX_VALUES = 500_000
+MAX_VALUES = 250_000
 
 _NEED_TEXT: Mapping[Need, str] = MappingProxyType(
     {
@@ -235,6 +235,6 @@ def check_size(text: str, path: str, limit: int, what: str) -> None:
         return
     line = text.count("\n", 0, limit) + 1
     raise TargetError(
-        f"{path}, line {line}: {what} goes on after {limit >> 20} MiB and is not read further; "
+        f"{path}, line {line}: the {what} goes on after {limit >> 10} KiB and is not read further; "
         f"give the {what} alone, without the data in it"
     )

@@ -28,10 +28,12 @@ def read_fleet(text: str, path: str) -> Fleet:
     if not isinstance(items, list) or len(items) > MAX_NODES:
         raise HostError(f"{path}: expected the output of kubectl get nodes -o json")
     objects = [item for item in items if isinstance(item, dict)]
-    nodes = tuple(_fleet_node(item) for item in objects if item.get("kind") in ("Node", None))
+    nodes = tuple(_fleet_node(item) for item in objects if item.get("kind") == "Node")
     if not nodes:
         raise HostError(f"{path}: there is no node in it")
-    classes = frozenset(_map(item, "metadata").get("name", "") for item in objects if item.get("kind") == "RuntimeClass")
+    classes = frozenset(
+        _map(item, "metadata").get("name", "") for item in objects if item.get("kind") == "RuntimeClass"
+    )
     slices = any(item.get("kind") == "ResourceSlice" for item in objects)
     return Fleet(nodes, classes or None, slices)
 
@@ -46,7 +48,8 @@ def _fleet_node(item: Mapping[str, object]) -> FleetNode:
     labels = _map(metadata, "labels")
     ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in _list(status.get("conditions")))
     taints = tuple(
-        Taint(str(t.get("key", "")), str(t.get("value", "")), str(t.get("effect", ""))) for t in _list(spec.get("taints"))
+        Taint(str(t.get("key", "")), str(t.get("value", "")), str(t.get("effect", "")))
+        for t in _list(spec.get("taints"))
     )
     allocatable = {k: int(v) for k, v in _map(status, "allocatable").items() if v.isdigit() and len(v) < 10}
     return FleetNode(
@@ -121,7 +124,11 @@ def _sinfo(text: str) -> Iterator[SlurmNode]:
         for name in expand_names(row["NODELIST"]):
             partition = row.get("PARTITION", "").rstrip("*")
             node = found.get(name) or SlurmNode(
-                name, read_gres(row.get("GRES", "")), _words(row.get("AVAIL_FEATURES", "")), (), _number(row.get("CPUS"))
+                name,
+                read_gres(row.get("GRES", "")),
+                _words(row.get("AVAIL_FEATURES", "")),
+                (),
+                _number(row.get("CPUS")),
             )
             found[name] = replace(node, partitions=node.partitions + ((partition,) if partition else ()))
     return iter(found.values())

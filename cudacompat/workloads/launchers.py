@@ -7,7 +7,7 @@ which each wants a GPU of its own?
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,25 +88,28 @@ def find_launcher(words: Sequence[str]) -> Launcher:
     command, _ = unwrap(words)
     if not command:
         return Launcher("other")
-    name = command[0].rsplit("/", 1)[-1]
-    arguments = command[1:]
+    name, arguments = command[0].rsplit("/", 1)[-1], command[1:]
     if _PYTHON.match(name):
         return _python(arguments)
-    if name == "torchrun":
-        return _torchrun(arguments)
     if name == "accelerate" and arguments[:1] == ("launch",):
         return _accelerate(arguments[1:])
-    if name == "deepspeed":
-        return _deepspeed(arguments)
-    if name == "composer":
-        return Launcher("composer", processes=_number(arguments, "-n", "--nproc"))
-    if name in ("vllm", "api_server"):
-        return _server("vllm", arguments)
-    if name == "text-generation-launcher":
-        return Launcher("tgi", tensor_parallel=_number(arguments, "--num-shard"))
-    if name in ("mpirun", "mpiexec", "orterun"):
-        return _mpirun(arguments)
+    return _PROGRAMS.get(name, _other)(arguments)
+
+
+def _other(arguments: tuple[str, ...]) -> Launcher:
     return _server("other", arguments)
+
+
+def _composer(arguments: tuple[str, ...]) -> Launcher:
+    return Launcher("composer", processes=_number(arguments, "-n", "--nproc"))
+
+
+def _vllm(arguments: tuple[str, ...]) -> Launcher:
+    return _server("vllm", arguments)
+
+
+def _tgi(arguments: tuple[str, ...]) -> Launcher:
+    return Launcher("tgi", tensor_parallel=_number(arguments, "--num-shard"))
 
 
 def _python(arguments: tuple[str, ...]) -> Launcher:
@@ -220,3 +223,16 @@ def _number(arguments: Sequence[str], *names: str) -> int | None:
 
 def _integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,6}", text) else None
+
+
+_PROGRAMS: Mapping[str, Callable[[tuple[str, ...]], Launcher]] = {
+    "torchrun": _torchrun,
+    "deepspeed": _deepspeed,
+    "composer": _composer,
+    "vllm": _vllm,
+    "api_server": _vllm,
+    "text-generation-launcher": _tgi,
+    "mpirun": _mpirun,
+    "mpiexec": _mpirun,
+    "orterun": _mpirun,
+}

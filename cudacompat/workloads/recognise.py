@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from cudacompat.workloads.interface import WorkloadKind
 
@@ -18,25 +19,50 @@ _KUBERNETES = re.compile(r"^[ \t{\"']*apiVersion[\"']?\s*:", re.MULTILINE)
 _KIND = re.compile(r"[\"']?\bkind[\"']?\s*:")
 _SERVICES = re.compile(r"^[{ ]*[\"']?services[\"']?\s*:", re.MULTILINE)
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*\S+(?:\s+AS\s+\S+)?\s*$", re.MULTILINE | re.IGNORECASE)
+_INSTRUCTION = re.compile(r"^\s*(?:RUN|ENV|COPY|CMD|ENTRYPOINT|WORKDIR)\s", re.MULTILINE)
 _DOCKERFILE_NAME = re.compile(r"(?:^|/)(?:[\w.-]+\.)?(?:Dockerfile|Containerfile)(?:\.[\w.-]+)?$", re.IGNORECASE)
 
 
 def recognise(path: str, text: str) -> WorkloadKind | None:
     """The kind of workload, None when the text is none of them. Never raises."""
-    head = text[:_HEAD]
-    if _DOCKERFILE_NAME.search(path) and _FROM.search(text):
-        return "dockerfile"
-    if _SBATCH.search(head):
-        return "slurm"
-    if _KUBERNETES.search(text) and _KIND.search(text):
-        return "kubernetes"
-    if _SERVICES.search(text) and not head.startswith("#!"):
-        return "compose"
-    if _SLURM_LINE.search(text) or (
-        _SLURM_COMMAND.search(text) and path.endswith((".sh", ".sbatch", ".slurm", ".job"))
-    ):
-        return "slurm"
-    if _RUN_LINE.search(text) and not _FROM.search(head):
-        return "docker-run"
-    instructions = re.search(r"^\s*(?:RUN|ENV|COPY|CMD|ENTRYPOINT|WORKDIR)\s", text, re.MULTILINE)
-    return "dockerfile" if _FROM.search(text) and instructions else None
+    return next((kind for kind, fits in _TESTS if fits(path, text)), None)
+
+
+def _named_dockerfile(path: str, text: str) -> bool:
+    return _DOCKERFILE_NAME.search(path) is not None and _FROM.search(text) is not None
+
+
+def _batch_script(_path: str, text: str) -> bool:
+    return _SBATCH.search(text, 0, _HEAD) is not None
+
+
+def _manifest(_path: str, text: str) -> bool:
+    return _KUBERNETES.search(text) is not None and _KIND.search(text) is not None
+
+
+def _compose(_path: str, text: str) -> bool:
+    return _SERVICES.search(text) is not None and not text.startswith("#!")
+
+
+def _srun_lines(path: str, text: str) -> bool:
+    named = path.endswith((".sh", ".sbatch", ".slurm", ".job"))
+    return _SLURM_LINE.search(text) is not None or (named and _SLURM_COMMAND.search(text) is not None)
+
+
+def _run_lines(_path: str, text: str) -> bool:
+    return _RUN_LINE.search(text) is not None and _FROM.search(text, 0, _HEAD) is None
+
+
+def _dockerfile(_path: str, text: str) -> bool:
+    return _FROM.search(text) is not None and _INSTRUCTION.search(text) is not None
+
+
+_TESTS: tuple[tuple[WorkloadKind, Callable[[str, str], bool]], ...] = (
+    ("dockerfile", _named_dockerfile),
+    ("slurm", _batch_script),
+    ("kubernetes", _manifest),
+    ("compose", _compose),
+    ("slurm", _srun_lines),
+    ("docker-run", _run_lines),
+    ("dockerfile", _dockerfile),
+)

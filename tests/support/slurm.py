@@ -81,7 +81,9 @@ def slurm(folder: Path, *, constrain: bool = False) -> Iterator[Cluster]:
 
 def _start(cluster: Cluster, *command: str) -> subprocess.Popen[bytes]:
     log = (cluster.folder / "log" / f"{command[-1].lstrip('-')}-{command[0]}.out").open("wb")
-    return subprocess.Popen(command, env=cluster.env, cwd=cluster.folder, stdout=log, stderr=log, start_new_session=True)
+    return subprocess.Popen(
+        command, env=cluster.env, cwd=cluster.folder, stdout=log, stderr=log, start_new_session=True
+    )
 
 
 def _munge(folder: Path) -> subprocess.Popen[bytes]:
@@ -94,7 +96,9 @@ def _munge(folder: Path) -> subprocess.Popen[bytes]:
         "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket_path}", f"--pid-file={place}/pid",
         f"--seed-file={place}/seed", f"--log-file={place}/log", "--num-threads=2",
     )  # fmt: skip
-    process = subprocess.Popen(command, env={**os.environ, "PATH": _path()}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env={**os.environ, "PATH": _path()}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _wait(socket_path.exists, "munged made no socket")
     return process
 

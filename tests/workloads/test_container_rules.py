@@ -18,7 +18,9 @@ RECORDED = (Path(__file__).parent.parent / "data" / "docker_gpus_flag.txt").read
 
 
 def service(body: str, name: str = "s") -> str:
-    return "services:\n  " + name + ":\n    image: a/b:1\n" + "".join(f"    {line}\n" for line in body.split("|") if line)
+    return (
+        "services:\n  " + name + ":\n    image: a/b:1\n" + "".join(f"    {line}\n" for line in body.split("|") if line)
+    )
 
 
 def devices(entry: str, place: str = "reservations") -> str:
@@ -130,7 +132,9 @@ def test_the_rule_leaves_alone(rule: str, text: str, inventory: Inventory) -> No
 def _recorded() -> list[tuple[str, str]]:
     """(--gpus value, Docker's answer) for the lines of the recording that use --gpus once."""
     found = []
-    for command, answer in re.findall(r"^\$ docker create/start --network none (--gpus.*) empty:1\n(.*)$", RECORDED, re.M):
+    for command, answer in re.findall(
+        r"^\$ docker create/start --network none (--gpus.*) empty:1\n(.*)$", RECORDED, re.M
+    ):
         if command.count("--gpus") == 1 and "-e " not in command:
             value = re.sub(r"^--gpus[ =]", "", command)
             found.append((value, answer))
@@ -144,7 +148,7 @@ def test_gpus_values_are_read_as_docker_reads_them(value: str, answer: str) -> N
         assert flag.refused
         assert not flag.refused_by_daemon
         return
-    request = json.loads(answer.split("] runtime=")[0] + "]")[0]
+    request = json.loads(answer.split("] runtime=", maxsplit=1)[0] + "]")[0]
     assert flag.count == request["Count"]
     assert list(flag.device_ids) == (request["DeviceIDs"] or [])
     assert [*flag.capabilities, "gpu"] == request["Capabilities"][0]
@@ -158,7 +162,7 @@ def test_a_command_line_split_by_the_shell() -> None:
 
 
 def test_an_array_of_options_is_followed() -> None:
-    text = "#!/bin/bash\nOPTS=(--gpus 0,1 --rm)\ndocker run \"${OPTS[@]}\" a/b:1\n"
+    text = '#!/bin/bash\nOPTS=(--gpus 0,1 --rm)\ndocker run "${OPTS[@]}" a/b:1\n'
     assert {f.rule for f in check_text(text, "run.sh").findings} == {"D02"}
 
 

@@ -67,7 +67,9 @@ def test_a_process_uses_one_mig_instance(value: str | None, instances: list[str]
         ("GPU-1932f937-d72c", "0", [1]),
     ],
 )
-def test_in_a_container_indices_count_among_the_injected(nvidia: str | None, cuda: str | None, indices: list[int]) -> None:
+def test_in_a_container_indices_count_among_the_injected(
+    nvidia: str | None, cuda: str | None, indices: list[int]
+) -> None:
     assert [seen.device.index for seen in visible(cuda, injected(nvidia, HOST)).seen] == indices
 
 

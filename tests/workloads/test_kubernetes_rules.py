@@ -24,7 +24,9 @@ def only(*names: str, **changes: object) -> Inventory:
 
 def image(env: tuple[str, ...] = (), platforms: tuple[str, ...] = ("linux/amd64",)) -> ImageFacts:
     config = ImageConfig(platforms[0], env=env)
-    return ImageFacts(Target("image", "a/b:1", "registry"), config, Coverage("config", True, 0, 1), available_platforms=platforms)
+    return ImageFacts(
+        Target("image", "a/b:1", "registry"), config, Coverage("config", True, 0, 1), available_platforms=platforms
+    )
 
 
 def pod(container: str = "", spec: str = "", image_name: str = "a/b:1") -> str:
@@ -56,7 +58,10 @@ def claim(version: str, request: str) -> str:
 
 
 def cel(expression: str) -> str:
-    return claim("v1", f'{{name: g, exactly: {{deviceClassName: gpu.nvidia.com, selectors: [{{cel: {{expression: "{expression}"}}}}]}}}}')
+    return claim(
+        "v1",
+        f'{{name: g, exactly: {{deviceClassName: gpu.nvidia.com, selectors: [{{cel: {{expression: "{expression}"}}}}]}}}}',
+    )
 
 
 ATTRIBUTES = "device.attributes['gpu.nvidia.com']"

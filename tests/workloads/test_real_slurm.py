@@ -16,7 +16,7 @@ from tests.support.slurm import Cluster, require_slurm, slurm
 
 pytestmark = pytest.mark.slurm
 
-REFUSALS = frozenset("S07 S09 S15 S16 S17 S18 S19 S21 S22 S23 S24 S25".split())
+REFUSALS = frozenset(["S07", "S09", "S15", "S16", "S17", "S18", "S19", "S21", "S22", "S23", "S24", "S25"])
 OPTIONS = [
     "--gres=gpu:2", "--gres=gpu:8", "--gres=gpu", "--gres=gpu:0", "--gres=none", "--gres gpu:1", "-G2", "--gpus=4 -N1",
     "--gpus=8 -N1", "--gpus=10", "--gpus=11", "--gres=gpu:a100:4", "--gres=gpu:a100:4 -N2", "--gres=gpu:a100:2 -N2",
@@ -161,7 +161,7 @@ def test_sixteen_workers_on_four_gpus(cluster: Cluster) -> None:
         f"export PATH={cluster.folder}:$PATH\nsrun torchrun --nproc_per_node=4 train.py\n"
     )
     stand_in = cluster.folder / "torchrun"
-    stand_in.write_text('#!/bin/bash\nfor rank in $(seq ${1#*=}); do echo worker; done\n')
+    stand_in.write_text("#!/bin/bash\nfor rank in $(seq ${1#*=}); do echo worker; done\n")
     stand_in.chmod(0o755)
     (cluster.folder / "job.sbatch").write_text(text)
     output = cluster.folder / "workers.out"

@@ -80,7 +80,8 @@ def variable_alone(file: ComposeFile, _inventory: Inventory) -> Iterator[Hit]:
         if value not in _OFF and not service.asks and not service.outside:
             yield Hit(
                 line,
-                f"{service.name}: NVIDIA_VISIBLE_DEVICES={value} alone brings no GPU: it runs on the CPU without a message",
+                f"{service.name}: NVIDIA_VISIBLE_DEVICES={value} alone brings no GPU: it runs on "
+                "the CPU without a message",
             )
 
 
@@ -163,7 +164,8 @@ def host_numbers(file: ComposeFile, _inventory: Inventory) -> Iterator[Hit]:
         if beyond:
             yield Hit(
                 found[1],
-                f"{service.name}: CUDA_VISIBLE_DEVICES={found[0]}: the service has {service.gpus} GPU(s), numbered from 0: there is no {beyond[0]}",
+                f"{service.name}: CUDA_VISIBLE_DEVICES={found[0]}: the service has {service.gpus} "
+                f"GPU(s), numbered from 0: there is no {beyond[0]}",
             )
 
 
@@ -234,5 +236,6 @@ def guard_off(file: ComposeFile, _inventory: Inventory) -> Iterator[Hit]:
         if value.lower() in ("1", "t", "true", "yes"):
             yield Hit(
                 line,
-                f"{service.name}: NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and fails at its first CUDA call",
+                f"{service.name}: NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver "
+                "starts, and fails at its first CUDA call",
             )

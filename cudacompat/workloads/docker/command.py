@@ -21,9 +21,12 @@ _SHORT = {
     "m": "memory", "P": "publish-all", "p": "publish", "q": "quiet", "t": "tty", "u": "user", "v": "volume",
     "w": "workdir",
 }  # fmt: skip
-_FLAGS = frozenset(
-    ["detach", "disable-content-trust", "help", "init", "interactive", "no-healthcheck", "oom-kill-disable", "privileged", "publish-all", "quiet", "read-only", "rm", "sig-proxy", "tty", "replace", "tls-verify", "env-host", "http-proxy", "no-hosts", "rmi", "read-only-tmpfs", "passwd", "systemd-flag", "use-api-socket", "unsetenv-all", "rootfs", "no-hostname"]
-)
+_FLAGS_NAMES = """
+    detach disable-content-trust help init interactive no-healthcheck oom-kill-disable privileged publish-all
+    quiet read-only rm sig-proxy tty replace tls-verify env-host http-proxy no-hosts rmi read-only-tmpfs passwd
+    systemd-flag use-api-socket unsetenv-all rootfs no-hostname
+"""
+_FLAGS = frozenset(_FLAGS_NAMES.split())
 _GRAMMAR = Grammar(_SHORT, _FLAGS)
 _GLOBAL = Grammar(
     {"c": "context", "D": "debug", "H": "host", "l": "log-level"}, frozenset({"debug", "tls", "tlsverify"})

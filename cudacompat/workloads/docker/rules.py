@@ -44,7 +44,8 @@ def unquoted_devices(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]
             if flag.refused_by_daemon:
                 yield Hit(
                     run.line,
-                    f'--gpus {flag.text}: read as device {",".join(flag.device_ids)} and count {flag.count}: the daemon answers "{flag.refused}"',
+                    f"--gpus {flag.text}: read as device {','.join(flag.device_ids)} and count "
+                    f'{flag.count}: the daemon answers "{flag.refused}"',
                 )
 
 
@@ -56,7 +57,8 @@ def list_of_numbers(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
             if re.fullmatch(r"\d+(,\d+)+", flag.text):
                 yield Hit(
                     run.line,
-                    f"--gpus {flag.text} is no list of devices: the container gets the first {flag.count} GPU(s), silently",
+                    f"--gpus {flag.text} is no list of devices: the container gets the first "
+                    f"{flag.count} GPU(s), silently",
                 )
 
 
@@ -119,7 +121,8 @@ def variable_alone(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
         if value is not None and value not in _OFF and not asks(run):
             yield Hit(
                 run.line,
-                f"NVIDIA_VISIBLE_DEVICES={value} alone brings no GPU: unless NVIDIA's runtime is the default, the container runs on the CPU without a message",
+                f"NVIDIA_VISIBLE_DEVICES={value} alone brings no GPU: unless NVIDIA's runtime is "
+                "the default, the container runs on the CPU without a message",
             )
 
 
@@ -169,7 +172,8 @@ def host_numbers(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
         if beyond:
             yield Hit(
                 run.line,
-                f"CUDA_VISIBLE_DEVICES={value}: the container has {given} GPU(s), numbered from 0: there is no {beyond[0]}",
+                f"CUDA_VISIBLE_DEVICES={value}: the container has {given} GPU(s), numbered from "
+                f"0: there is no {beyond[0]}",
             )
 
 
@@ -209,7 +213,8 @@ def idle(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
         if single and any(flag.count == -1 for flag in run.gpu_requests):
             yield Hit(
                 run.line,
-                "--gpus all, and the program is told to use one GPU: on a host with several the others are held for nothing",
+                "--gpus all, and the program is told to use one GPU: on a host with several the "
+                "others are held for nothing",
             )
 
 
@@ -245,5 +250,6 @@ def guard_off(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
         if value.lower() in ("1", "t", "true", "yes"):
             yield Hit(
                 run.line,
-                f"NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and fails at its first CUDA call",
+                f"NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and "
+                "fails at its first CUDA call",
             )

@@ -47,7 +47,8 @@ def other_major(file: Dockerfile, _inventory: Inventory) -> Iterator[Hit]:
         if brought.cuda.split(".")[0] != (base or "").split(".")[0]:
             yield Hit(
                 brought.line,
-                f"{brought.package} brings CUDA {brought.cuda}, the base image {chain[-1].base} names CUDA {base}: the newer one decides which driver is needed",
+                f"{brought.package} brings CUDA {brought.cuda}, the base image {chain[-1].base} "
+                f"names CUDA {base}: the newer one decides which driver is needed",
             )
 
 
@@ -134,5 +135,6 @@ def guard_off(file: Dockerfile, _inventory: Inventory) -> Iterator[Hit]:
         if name == "NVIDIA_DISABLE_REQUIRE" and value.lower() in ("1", "t", "true", "yes"):
             yield Hit(
                 line,
-                f"NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and fails at its first CUDA call",
+                f"NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and "
+                "fails at its first CUDA call",
             )

@@ -13,9 +13,11 @@ from cudacompat.workloads.kubernetes.reader import KubernetesFile
 _API = "resource.k8s.io/"
 _KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 # dra-driver-nvidia-gpu, reference of ResourceSlice attributes.
-_ATTRIBUTES = frozenset(
-    ["type", "uuid", "productName", "brand", "architecture", "cudaComputeCapability", "driverVersion", "cudaDriverVersion", "addressingMode", "profile", "parentUUID", "pciBusID", "pcieRoot", "numaNode"]
-)
+_ATTRIBUTES_NAMES = """
+    type uuid productName brand architecture cudaComputeCapability driverVersion cudaDriverVersion addressingMode
+    profile parentUUID pciBusID pcieRoot numaNode
+"""
+_ATTRIBUTES = frozenset(_ATTRIBUTES_NAMES.split())
 _DRIVER = "gpu.nvidia.com"
 _ATTRIBUTE = re.compile(
     r"device\.attributes\[\s*['\"]gpu\.nvidia\.com['\"]\s*\]\s*(?:\.(\w+)|\[\s*['\"](\w+)['\"]\s*\])"
@@ -131,7 +133,8 @@ def loose_claim(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                 if not claim.get("resourceClaimName").string and not claim.get("resourceClaimTemplateName").string:
                     yield Hit(
                         claim.line,
-                        f"the claim {claim.get('name').string!r} names neither a claim nor a template: the pod is stuck",
+                        f"the claim {claim.get('name').string!r} names neither a claim nor a "
+                        "template: the pod is stuck",
                     )
             names = {claim.get("name").string for claim in declared}
             for container in pod.containers:
@@ -139,7 +142,8 @@ def loose_claim(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                     if pod.spec.exists and name.string not in names:
                         yield Hit(
                             name.line,
-                            f"container {container.name} lists the claim {name.string!r}, which the pod does not declare",
+                            f"container {container.name} lists the claim {name.string!r}, which "
+                            "the pod does not declare",
                         )
 
 

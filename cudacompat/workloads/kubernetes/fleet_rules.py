@@ -115,7 +115,8 @@ def several_shares(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         if count > 1 and nodes and len(shared) == len(nodes) and resource in (GPU, SHARED):
             yield Hit(
                 line,
-                f"{resource}: {count} on nodes that share GPUs: two shares may be of one GPU, or the pod ends with UnexpectedAdmissionError",
+                f"{resource}: {count} on nodes that share GPUs: two shares may be of one GPU, or "
+                "the pod ends with UnexpectedAdmissionError",
             )
 
 
@@ -326,5 +327,6 @@ def any_architecture(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit
                 line = next(line for i, p, _, _, _, line in _asking(file) if p is pod and i is item)
                 yield Hit(
                     line,
-                    f"the pod can land on GPUs of compute capability {', '.join(found)}: the image must run on all of them",
+                    f"the pod can land on GPUs of compute capability {', '.join(found)}: the "
+                    "image must run on all of them",
                 )

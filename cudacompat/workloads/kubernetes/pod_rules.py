@@ -70,7 +70,8 @@ def no_request(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         if not item.asks and not hidden and _has_cuda(reference, inventory):
             yield Hit(
                 container.image.line,
-                f"{reference} brings CUDA and nobody asks for a GPU: it runs on the CPU, or sees every GPU where NVIDIA's runtime is the default",
+                f"{reference} brings CUDA and nobody asks for a GPU: it runs on the CPU, or sees "
+                "every GPU where NVIDIA's runtime is the default",
             )
 
 
@@ -120,14 +121,16 @@ def mounted_driver(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]
                 if path.string and _DRIVER_PATHS.search(path.string):
                     yield Hit(
                         path.line,
-                        f"{path.string} comes from the node by hand: it holds on one node image only, and breaks on a driver update",
+                        f"{path.string} comes from the node by hand: it holds on one node image "
+                        "only, and breaks on a driver update",
                     )
             for container in pod.containers:
                 privileged = container.node.get("securityContext", "privileged")
                 if privileged.value is True and container.asks:
                     yield Hit(
                         privileged.line,
-                        f"container {container.name} is privileged: it sees every GPU of the node, whatever it asked for",
+                        f"container {container.name} is privileged: it sees every GPU of the "
+                        "node, whatever it asked for",
                     )
 
 
@@ -154,7 +157,8 @@ def gke_path(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         if _GKE_LIBRARIES not in (path or "").split(":"):
             yield Hit(
                 container.image.line,
-                f"{container.image.string} has no {_GKE_LIBRARIES} in LD_LIBRARY_PATH: on GKE libcuda is not found, unless the node also runs NVIDIA's runtime",
+                f"{container.image.string} has no {_GKE_LIBRARIES} in LD_LIBRARY_PATH: on GKE "
+                "libcuda is not found, unless the node also runs NVIDIA's runtime",
             )
 
 
@@ -175,7 +179,8 @@ def library_path(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
         if re.search(r"\$\{?[A-Za-z_]", value):
             yield Hit(
                 node.line,
-                f"LD_LIBRARY_PATH={value}: Kubernetes expands $(VAR) only, so this text itself replaces the image's value",
+                f"LD_LIBRARY_PATH={value}: Kubernetes expands $(VAR) only, so this text itself "
+                "replaces the image's value",
             )
         elif "$(" not in value and not {_GKE_LIBRARIES, "/usr/local/cuda/lib64"} <= set(value.split(":")):
             yield Hit(
@@ -194,7 +199,8 @@ def no_cuda(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         if container.asks and reference and _has_cuda(reference, inventory) is False:
             yield Hit(
                 container.image.line,
-                f"{reference} brings no CUDA by its name, and a GPU is asked for it; only what the driver brings (nvidia-smi) works",
+                f"{reference} brings no CUDA by its name, and a GPU is asked for it; only what "
+                "the driver brings (nvidia-smi) works",
             )
 
 
@@ -249,7 +255,8 @@ def _too_new(accelerators: tuple[tuple[str, int], ...], container: Container) ->
         if capability is not None and why is not None:
             yield Hit(
                 container.image.line,
-                f"{reference}: {why}; {product} (compute capability {capability}) needs CUDA {first_toolkit(capability)} "
+                f"{reference}: {why}; {product} (compute capability {capability}) needs CUDA "
+                f"{first_toolkit(capability)} "
                 "for machine code of its own: the driver must compile PTX, or the kernels fail",
             )
             return

@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 
 _QUANTITY = re.compile(r"([+-]?\d{0,12}(?:\.\d{0,12})?)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|)")
-_FACTORS = {"": Fraction(1), "m": Fraction(1, 1000)} | {
-    unit: Fraction(1000 ** (power + 1)) for power, unit in enumerate(["k", "M", "G", "T", "P", "E"])
-} | {unit: Fraction(1024 ** (power + 1)) for power, unit in enumerate(["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])}  # fmt: skip
+_DECIMAL = {unit: Fraction(1000**power) for power, unit in enumerate(["", "k", "M", "G", "T", "P", "E"])}
+_BINARY = {unit: Fraction(1024**power) for power, unit in enumerate(["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"], start=1)}
+_FACTORS = {**_DECIMAL, **_BINARY, "m": Fraction(1, 1000)}
 
 
 def quantity(text: str) -> Fraction | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -216,47 +216,45 @@ def _object(node: Node) -> KubernetesObject:
 
 def _pods(kind: str, node: Node) -> Iterator[Pod]:
     spec = node.get("spec")
-    if kind == "Pod":
-        yield _pod("pod", 1, spec)
-    elif kind == "PodTemplate":
-        yield _pod("pod", None, node.get("template", "spec"))
-    elif kind in _TEMPLATE_KINDS and node.get(*_TEMPLATE).exists:
-        count = spec.get("parallelism") if kind == "Job" else spec.get("replicas")
-        yield _pod("pod", None if kind == "DaemonSet" else _count(count), node.get(*_TEMPLATE))
-    elif kind == "CronJob":
-        job = spec.get("jobTemplate", "spec")
-        yield _pod("pod", _count(job.get("parallelism")), job.get("template", "spec"))
-    elif kind == "TrainJob":
-        yield _trainer(spec)
-    elif kind in ("JobSet", "TrainingRuntime", "ClusterTrainingRuntime"):
-        jobs = spec.get("replicatedJobs") if kind == "JobSet" else spec.get("template", "spec", "replicatedJobs")
-        yield from _replicated(jobs)
-    elif kind in ("RayCluster", "RayJob", "RayService"):
-        path = {"RayCluster": (), "RayJob": ("rayClusterSpec",), "RayService": ("rayClusterConfig",)}[kind]
-        yield from _ray(spec.get(*path))
-    elif kind == "LeaderWorkerSet":
-        yield from _leader_worker(spec)
-    elif any(key.endswith("ReplicaSpecs") for key, _ in spec.entries()):
-        for key, roles in spec.entries():
-            if key.endswith("ReplicaSpecs"):
-                for role, body in roles.entries():
-                    yield _pod(role, _count(body.get("replicas")), body.get("template", "spec"))
-    else:
-        yield from _anywhere(spec, 0)
+    if kind in _READERS:
+        return _READERS[kind](node)
+    if kind in _TEMPLATE_KINDS and node.get(*_TEMPLATE).exists:
+        return _templated(kind, node)
+    if any(key.endswith("ReplicaSpecs") for key, _ in spec.entries()):
+        return _roles(spec)
+    return _anywhere(spec, 0)
+
+
+def _templated(kind: str, node: Node) -> Iterator[Pod]:
+    count = node.get("spec", "parallelism" if kind == "Job" else "replicas")
+    yield _pod("pod", None if kind == "DaemonSet" else _count(count), node.get(*_TEMPLATE))
+
+
+def _cron(node: Node) -> Iterator[Pod]:
+    job = node.get("spec", "jobTemplate", "spec")
+    yield _pod("pod", _count(job.get("parallelism")), job.get("template", "spec"))
+
+
+def _roles(spec: Node) -> Iterator[Pod]:
+    for key, roles in spec.entries():
+        if key.endswith("ReplicaSpecs"):
+            for role, body in roles.entries():
+                yield _pod(role, _count(body.get("replicas")), body.get("template", "spec"))
 
 
 def _count(node: Node) -> int | None:
     return 1 if not node.exists else node.number
 
 
-def _trainer(spec: Node) -> Pod:
+def _trainer(node: Node) -> Iterator[Pod]:
+    spec = node.get("spec")
     trainer = spec.get("trainer")
     containers = (
         (Container("trainer", trainer, trainer.get("image"), trainer.get("resourcesPerNode")),)
         if trainer.exists
         else ()
     )
-    return Pod("trainer", _count(trainer.get("numNodes")), spec.get("podTemplateOverrides"), containers)
+    yield Pod("trainer", _count(trainer.get("numNodes")), spec.get("podTemplateOverrides"), containers)
 
 
 def _replicated(jobs: Node) -> Iterator[Pod]:
@@ -302,6 +300,21 @@ def _anywhere(node: Node, depth: int) -> Iterator[Pod]:
         yield from _anywhere(child, depth + 1)
     for child in node.items():
         yield from _anywhere(child, depth + 1)
+
+
+_READERS: Mapping[str, Callable[[Node], Iterator[Pod]]] = {
+    "Pod": lambda node: iter((_pod("pod", 1, node.get("spec")),)),
+    "PodTemplate": lambda node: iter((_pod("pod", None, node.get("template", "spec")),)),
+    "CronJob": _cron,
+    "TrainJob": _trainer,
+    "JobSet": lambda node: _replicated(node.get("spec", "replicatedJobs")),
+    "TrainingRuntime": lambda node: _replicated(node.get("spec", "template", "spec", "replicatedJobs")),
+    "ClusterTrainingRuntime": lambda node: _replicated(node.get("spec", "template", "spec", "replicatedJobs")),
+    "RayCluster": lambda node: _ray(node.get("spec")),
+    "RayJob": lambda node: _ray(node.get("spec", "rayClusterSpec")),
+    "RayService": lambda node: _ray(node.get("spec", "rayClusterConfig")),
+    "LeaderWorkerSet": lambda node: _leader_worker(node.get("spec")),
+}
 
 
 def _pod(role: str, count: int | None, spec: Node) -> Pod:

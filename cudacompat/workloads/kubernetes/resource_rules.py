@@ -31,7 +31,8 @@ def requests_only(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
             if is_gpu_resource(resource) and resource not in limits:
                 yield Hit(
                     node.line,
-                    f'{resource} under requests only: refused with "Limit must be set for non overcommitable resources"',
+                    f'{resource} under requests only: refused with "Limit must be set for non '
+                    'overcommitable resources"',
                 )
 
 
@@ -140,7 +141,8 @@ def large_init(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                     line = next(node.line for _, node in container.gpu_entries())
                     yield Hit(
                         line,
-                        f"init container {container.name} asks for {container.gpus} GPUs, the work for {running}: the pod holds {container.gpus}",
+                        f"init container {container.name} asks for {container.gpus} GPUs, the "
+                        f"work for {running}: the pod holds {container.gpus}",
                     )
 
 

@@ -6,21 +6,26 @@ a branch, a loop, or another program's output stays as written ("$NAME", "$(...)
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cudacompat.errors import TargetError, UsageError
-from cudacompat.workloads.shell.words import Variables, expand_words
+from cudacompat.workloads.shell.words import Variables, expand_words, from_ascii, to_ascii
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
 MAX_DEPTH = 120
 MAX_COMMANDS = 50_000
 MAX_EXPORTS = 200
 MAX_NESTING = 4
+MAX_PIPES = 3000
+# Recovery from broken syntax can take time that grows with the square of the text; sound scripts take milliseconds.
+MAX_PARSE_SECONDS = 5.0
+_PIECE = 1 << 16
 _BRANCHES = frozenset(
     {"if_statement", "elif_clause", "else_clause", "case_item", "for_statement", "while_statement"}
     | {"c_style_for_statement", "function_definition", "list"}
@@ -85,12 +90,12 @@ def read_script(text: str, path: str, *, first_line: int = 1, known: Mapping[str
     """
     variables = Variables(dict(known or {}))
     walk = _Walk(path, first_line, variables, MappingProxyType({}))
-    root = _parse(text)
+    root = _parse(text, path)
     _visit(root, walk, certain=True, depth=0)
     return Script(tuple(walk.commands), tuple(walk.exported), _first_error(root, first_line))
 
 
-def _parse(text: str) -> Node:
+def _parse(text: str, path: str) -> Node:
     try:
         import tree_sitter
         import tree_sitter_bash
@@ -100,7 +105,34 @@ def _parse(text: str) -> Node:
             "pip install 'cudacompat[workloads]'"
         ) from error
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-    return parser.parse(text.encode("utf-8", "surrogatepass")).root_node
+    _check_pipes(text, path)
+    source = to_ascii(text)
+    reached = 0
+    end = time.process_time() + MAX_PARSE_SECONDS
+
+    def too_long(position: int, _has_error: bool) -> bool:
+        nonlocal reached
+        reached = position
+        return time.process_time() > end
+
+    tree: Tree | None
+    try:
+        tree = parser.parse(lambda start, _point: source[start : start + _PIECE], progress_callback=too_long)
+    except ValueError:
+        tree = None
+    if tree is None:
+        line = source.count(b"\n", 0, reached) + 1
+        raise TargetError(f"{path}, line {line}: the script's syntax is broken here, and what follows cannot be read")
+    return tree.root_node
+
+
+def _check_pipes(text: str, path: str) -> None:
+    """Refuse scripts with thousands of "|": the grammar's recovery from a broken pipeline is quadratic in them."""
+    total = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        total += 0 if line.lstrip().startswith("#") else line.count("|")
+        if total > MAX_PIPES:
+            raise TargetError(f"{path}, line {number}: more than {MAX_PIPES} pipes; this is not a job script")
 
 
 def _first_error(root: Node, first_line: int) -> int | None:
@@ -216,8 +248,7 @@ def _command(node: Node, walk: _Walk, certain: bool) -> None:
 
 
 def _text(node: Node) -> str:
-    raw = node.text
-    return "" if raw is None else raw.decode("utf-8", "replace")
+    return from_ascii(node.text or b"")
 
 
 def nested_script(command: Command, words: tuple[str, ...], path: str) -> Script | None:

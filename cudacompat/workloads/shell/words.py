@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,25 @@ MAX_VALUE = 20_000
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r"\\([\"\\$`\n])")
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\*\*|[-+*/%()]|\$\{?[A-Za-z_]\w*\}?)")
+
+
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_SPELT = re.compile(r"zUz([0-9A-F]{2,6})zUz")
+
+
+def to_ascii(text: str) -> bytes:
+    """The text with every character beyond ASCII spelt as a word: the grammar's scanner crashes on some of them."""
+    return _FOREIGN.sub(lambda match: f"zUz{ord(match[0]):02X}zUz", text).encode("ascii")
+
+
+def from_ascii(raw: bytes) -> str:
+    """The text that to_ascii was given."""
+    return _SPELT.sub(_character, raw.decode("ascii", "replace"))
+
+
+def _character(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return chr(code) if code < 0x110000 else match[0]
 
 
 @dataclass(slots=True)
@@ -70,22 +90,20 @@ def _whole_array(node: Node, variables: Variables) -> tuple[str, ...] | None:
 
 
 def _expand(node: Node, variables: Variables) -> str:
-    kind = node.type
-    if kind == "raw_string":
-        return _raw(node)[1:-1]
-    if kind == "ansi_c_string":
-        return _raw(node)[2:-1]
-    if kind in ("string", "translated_string"):
-        return _expand_string(node, variables)
-    if kind == "concatenation":
-        return "".join(_expand(child, variables) for child in node.children)
-    if kind in ("simple_expansion", "expansion"):
-        return _expand_variable(node, variables)
-    if kind == "arithmetic_expansion":
-        return _arithmetic(_raw(node), variables)
-    if kind == "word":
-        return _ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], _raw(node))
-    return _raw(node)
+    expand = _EXPANSIONS.get(node.type)
+    return _raw(node) if expand is None else expand(node, variables)
+
+
+def _raw_string(node: Node, _variables: Variables) -> str:
+    return _raw(node)[2:-1] if node.type == "ansi_c_string" else _raw(node)[1:-1]
+
+
+def _joined(node: Node, variables: Variables) -> str:
+    return "".join(_expand(child, variables) for child in node.children)
+
+
+def _word(node: Node, _variables: Variables) -> str:
+    return _ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], _raw(node))
 
 
 def _expand_string(node: Node, variables: Variables) -> str:
@@ -105,7 +123,7 @@ def _expand_string(node: Node, variables: Variables) -> str:
 
 
 def _unescape(raw: bytes) -> str:
-    return _STRING_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], raw.decode("utf-8", "replace"))
+    return _STRING_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], from_ascii(raw))
 
 
 def _expand_variable(node: Node, variables: Variables) -> str:
@@ -122,8 +140,9 @@ def _expand_variable(node: Node, variables: Variables) -> str:
     return raw
 
 
-def _arithmetic(raw: str, variables: Variables) -> str:
+def _arithmetic(node: Node, variables: Variables) -> str:
     """The value of ``$(( ... ))`` over known whole numbers, or the text as written."""
+    raw = _raw(node)
     body = raw[3:-2]
     tokens: list[str] = []
     position = 0
@@ -190,4 +209,17 @@ class _Sum:
 
 
 def _raw(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    return from_ascii(node.text or b"")
+
+
+_EXPANSIONS: Mapping[str, Callable[[Node, Variables], str]] = {
+    "raw_string": _raw_string,
+    "ansi_c_string": _raw_string,
+    "string": _expand_string,
+    "translated_string": _expand_string,
+    "concatenation": _joined,
+    "simple_expansion": _expand_variable,
+    "expansion": _expand_variable,
+    "arithmetic_expansion": _arithmetic,
+    "word": _word,
+}

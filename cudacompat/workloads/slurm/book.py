@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cudacompat.workloads.images import brings_cuda, guess_from_file
 from cudacompat.workloads.interface import RuleBook
 from cudacompat.workloads.slurm.options import OptionSet
-from cudacompat.workloads.slurm.reader import Launch, SlurmScript
+from cudacompat.workloads.slurm.reader import Container, Launch, SlurmScript
 
 BOOK: RuleBook[SlurmScript] = RuleBook()
 _GPU_SERVERS = frozenset({"vllm", "tgi", "sglang"})
@@ -49,20 +49,27 @@ def gpu_hint(launch: Launch) -> str | None:
         return f"{launch.launcher.program} starts GPU processes"
     if launch.words and launch.words[0].rsplit("/", 1)[-1] == "nvidia-smi":
         return "nvidia-smi is called"
-    container = launch.container
-    if container is not None:
-        name = guess_from_file(container.image) or container.image
-        known = brings_cuda(name) if name else None
-        if known:
-            return f"the image {container.image} brings CUDA by its name"
-        if container.tool == "apptainer" and {"nv", "nvccli"} & set(container.flags):
-            return "the container is started with GPU support"
-        if container.tool == "pyxis" and known is None:
-            return "the container is started through pyxis, which brings GPUs into containers"
-        if container.run is not None and container.run.gpu_requests:
-            return "the container is started with --gpus"
+    by_container = _container_hint(launch.container)
+    if by_container is not None:
+        return by_container
     for name in _GPU_VARIABLES:
         found = launch.settings.get(name) or launch.exports.get(name)
         if found is not None and found.value not in ("", "-1", "none", "void"):
             return f"{name} is set for it"
     return None
+
+
+def _container_hint(container: Container | None) -> str | None:
+    if container is None:
+        return None
+    name = guess_from_file(container.image) or container.image
+    known = brings_cuda(name) if name else None
+    hints = {
+        f"the image {container.image} brings CUDA by its name": known is True,
+        "the container is started with GPU support": container.tool == "apptainer"
+        and bool({"nv", "nvccli"} & set(container.flags)),
+        "the container is started through pyxis, which brings GPUs into containers": container.tool == "pyxis"
+        and known is None,
+        "the container is started with --gpus": container.run is not None and bool(container.run.gpu_requests),
+    }
+    return next((text for text, holds in hints.items() if holds), None)

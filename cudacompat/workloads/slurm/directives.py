@@ -11,7 +11,12 @@ from cudacompat.workloads.slurm.options import OptionUse, parse_options
 
 MAGIC = "#SBATCH"
 NearMiss = Literal["space", "hashes", "indented", "misspelt", "case"]
-_MISSPELT = re.compile(r"#\s*S[A-Z]{3,7}\s+-{1,2}[A-Za-z]")
+_NEAR_FORMS: tuple[tuple[NearMiss, re.Pattern[str]], ...] = (
+    ("hashes", re.compile(r"##\s*SBATCH\b")),
+    ("space", re.compile(r"#\s+SBATCH\b")),
+    ("case", re.compile(r"#\s*SBATCH\s+-", re.IGNORECASE)),
+)
+_OTHER_WORD = re.compile(r"#\s*(S[A-Z]{3,7})\s+-{1,2}[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +120,10 @@ def near_miss(line: str) -> NearMiss | None:
     Three and more "#" are taken for a deliberate comment.
     """
     stripped = line.lstrip()
-    if not re.match(r"#{1,2}\s*S", stripped, re.IGNORECASE):
-        return None
     if stripped.startswith(MAGIC):
         return "indented" if stripped != line else None
-    if re.match(r"##\s*SBATCH\b", stripped):
-        return "hashes"
-    if re.match(r"#\s+SBATCH\b", stripped):
-        return "space"
-    if re.match(r"#\s*SBATCH\s+-", stripped, re.IGNORECASE):
-        return "case"
-    word = re.match(r"#\s*([A-Z]+)", stripped)
-    if word and _MISSPELT.match(stripped) and is_near(word[1], "SBATCH"):
-        return "misspelt"
-    return None
+    for kind, pattern in _NEAR_FORMS:
+        if pattern.match(stripped):
+            return kind
+    word = _OTHER_WORD.match(stripped)
+    return "misspelt" if word is not None and is_near(word[1], MAGIC[1:]) else None

@@ -118,7 +118,8 @@ def _agents(launch: Launch, options: OptionSet, gpus: int, copies: int | None, *
     if each > visible:
         yield Hit(
             launch.line,
-            f"{program} starts {each} processes on a node where it sees {visible} GPU{'s' * (visible != 1)}: those with "
+            f"{program} starts {each} processes on a node where it sees {visible} "
+            f"GPU{'s' * (visible != 1)}: those with "
             f'LOCAL_RANK >= {visible} fail with "invalid device ordinal"',
             fix=f"start {visible} processes, or ask for {each} GPUs",
         )
@@ -135,7 +136,8 @@ def _agents(launch: Launch, options: OptionSet, gpus: int, copies: int | None, *
     elif copies > 1 and not launch.launcher.rendezvous:
         yield Hit(
             launch.line,
-            f"srun starts {copies} copies of {program} on each node, none told to find the others: each is a job of its own",
+            f"srun starts {copies} copies of {program} on each node, none told to find the "
+            "others: each is a job of its own",
             level="warning",
             fix=f"--ntasks-per-node=1 with {each * copies} processes, or give every copy --nnodes and --rdzv-endpoint",
         )

@@ -15,22 +15,37 @@ _SHORT = {
     "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "i": "input", "J": "job-name",
     "L": "licenses", "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "o": "output",
     "p": "partition", "q": "qos", "S": "core-spec", "t": "time", "w": "nodelist", "x": "exclude",
-    "T": "threads", "r": "relative", "R": "reservation-bandwidth",
+    "T": "threads", "r": "relative",
     "H": "hold", "h": "help", "O": "overcommit", "Q": "quiet", "s": "oversubscribe", "V": "version",
     "v": "verbose", "W": "wait", "E": "preserve-env", "l": "label", "u": "unbuffered", "X": "disable-status",
     "Z": "no-allocate", "K": "kill-on-bad-exit", "k": "no-kill", "I": "immediate", "j": "jobid",
 }  # fmt: skip
-_FLAGS = frozenset(
-    ["contiguous", "hold", "help", "usage", "version", "overcommit", "overlap", "quiet", "verbose", "parsable", "requeue", "no-requeue", "reboot", "spread-job", "test-only", "use-min-nodes", "preserve-env", "label", "unbuffered", "disable-status", "no-allocate", "multi-prog", "quit-on-interrupt", "allow-overlap", "exact", "whole", "ignore-pbs", "async", "debugger-test", "launch-cmd", "kill-on-invalid-dep-off", "container-mount-home", "no-container-mount-home", "container-remap-root", "no-container-remap-root", "container-entrypoint", "no-container-entrypoint", "container-writable", "container-readonly", "oversubscribe", "container-entrypoint-log", "no-container-entrypoint-log"]
-)
+_FLAGS_NAMES = """
+    contiguous hold help usage version overcommit overlap quiet verbose parsable requeue no-requeue reboot
+    spread-job test-only use-min-nodes preserve-env label unbuffered disable-status no-allocate multi-prog
+    quit-on-interrupt allow-overlap exact whole ignore-pbs async debugger-test launch-cmd
+    container-mount-home no-container-mount-home container-remap-root no-container-remap-root
+    container-entrypoint no-container-entrypoint container-writable container-readonly oversubscribe
+    container-entrypoint-log no-container-entrypoint-log
+"""
+_FLAGS = frozenset(_FLAGS_NAMES.split())
 _OPTIONAL = frozenset({"exclusive", "nice", "wait", "no-kill", "get-user-env", "propagate", "pty", "immediate"}) | {
     "kill-on-bad-exit",
-    "network-optional",
-    "no-bell-optional",
 }
-_WITH_VALUE = frozenset(
-    ["account", "acctg-freq", "array", "batch", "bb", "bbf", "begin", "chdir", "cluster-constraint", "clusters", "comment", "constraint", "container", "container-id", "core-spec", "cores-per-socket", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "deadline", "delay-boot", "dependency", "distribution", "error", "exclude", "export", "export-file", "extra", "extra-node-info", "gid", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "hint", "input", "job-name", "kill-on-invalid-dep", "licenses", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "network", "nodefile", "nodelist", "nodes", "ntasks", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "open-mode", "output", "partition", "power", "prefer", "priority", "profile", "qos", "reservation", "segment", "signal", "sockets-per-node", "switches", "thread-spec", "threads-per-core", "time", "time-min", "tmp", "tres-bind", "tres-per-task", "uid", "wait-all-nodes", "wckey", "wrap", "mpi", "cpu-bind", "epilog", "prolog", "task-epilog", "task-prolog", "bcast", "compress", "jobid", "relative", "slurmd-debug", "threads", "resv-ports", "het-group", "max-exit-timeout", "accel-bind", "stepmgr", "treewidth", "msg-timeout", "send-libs", "container-image", "container-mounts", "container-workdir", "container-name", "container-save", "container-env", "external-launcher"]
-)
+_WITH_VALUE_NAMES = """
+    account acctg-freq array batch bb bbf begin chdir cluster-constraint clusters comment constraint container
+    container-id core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency
+    distribution error exclude export export-file extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node
+    gpus-per-socket gpus-per-task gres gres-flags hint input job-name kill-on-invalid-dep licenses mail-type
+    mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile nodelist nodes ntasks
+    ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket open-mode output partition power prefer
+    priority profile qos reservation segment signal sockets-per-node switches thread-spec threads-per-core time
+    time-min tmp tres-bind tres-per-task uid wait-all-nodes wckey wrap mpi cpu-bind epilog prolog task-epilog
+    task-prolog bcast compress jobid relative slurmd-debug threads resv-ports het-group max-exit-timeout
+    accel-bind stepmgr treewidth msg-timeout send-libs container-image container-mounts container-workdir
+    container-name container-save container-env external-launcher
+"""
+_WITH_VALUE = frozenset(_WITH_VALUE_NAMES.split())
 GRAMMAR = Grammar(_SHORT, _FLAGS, _OPTIONAL, _WITH_VALUE)
 SBATCH_VARIABLES = {
     "SBATCH_GPUS": "gpus",

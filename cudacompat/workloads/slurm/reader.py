@@ -22,10 +22,14 @@ Tool = Literal["pyxis", "enroot", "apptainer", "docker", "podman", "oci"]
 MAX_NESTING = 6
 _STEP_PROGRAMS = frozenset({"srun", "salloc"})
 _APPTAINER = frozenset({"singularity", "apptainer"})
+_APPTAINER_FLAGS = """
+    nv nvccli rocm writable writable-tmpfs contain containall cleanenv fakeroot ipc net pid userns no-home
+    no-eval no-umask no-init no-privs keep-privs compat allow-setuid underlay
+"""
 _APPTAINER_GRAMMAR = Grammar(
     {"B": "bind", "H": "home", "W": "workdir", "w": "writable", "c": "contain", "C": "containall",
      "e": "cleanenv", "f": "fakeroot", "i": "ipc", "n": "net", "p": "pid", "s": "shell", "u": "userns"},
-    frozenset(["nv", "nvccli", "rocm", "writable", "writable-tmpfs", "contain", "containall", "cleanenv", "fakeroot", "ipc", "net", "pid", "userns", "no-home", "no-eval", "no-umask", "no-init", "no-privs", "keep-privs", "compat", "allow-setuid", "underlay"]),
+    frozenset(_APPTAINER_FLAGS.split()),
 )  # fmt: skip
 _ENROOT_GRAMMAR = Grammar(
     {
