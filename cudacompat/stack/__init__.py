@@ -2,7 +2,8 @@
 
 from cudacompat.stack.compat import compat_is_mounted, select_compat
 from cudacompat.stack.injection import ModeChoice, compat_generations, injections_of
-from cudacompat.stack.request import Request, container_request
+from cudacompat.stack.request import container_request
+from cudacompat.stack.requested import Request
 from cudacompat.stack.requirements import (
     Alternative,
     evaluate_requirements,
