@@ -87,7 +87,7 @@ def table_text(name: str, style: Style) -> str:
         for rule in table["rules"]:
             lines += style.wrap(rule["text"], first="- ")
             lines += _below(name, rule, style)
-    lines += ["", "1: one source only.  !: sources contradict each other.  --verbose shows notes and sources."]
+    lines += ["", "1: one source only.  !: sources contradict each other.  --verbose: whole values, notes and sources."]
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +97,8 @@ def _kind(row: Row) -> str:
 
 def _block(name: str, rows: list[Row], style: Style) -> Iterator[str]:
     keys = list(dict.fromkeys(key for row in rows for key in row if key not in _HIDDEN))
-    cells = [[*(_cell(row.get(key)) for key in keys), _marks(row)] for row in rows]
+    widest = None if style.verbose else _WIDEST
+    cells = [[*(_cell(row.get(key), widest) for key in keys), _marks(row)] for row in rows]
     head, *body = _columns([_HEADS.get(key, key.replace("_", " ")) for key in keys] + [""], cells, style)
     yield head
     for line, row in zip(body, rows, strict=True):
@@ -114,7 +115,7 @@ def _columns(heads: list[str], cells: list[list[str]], style: Style) -> list[str
     return [style.paint(style.clean(lines[0]), "bold"), *(style.clean(line) for line in lines[1:])]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, widest: int | None) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -125,7 +126,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         value = " ".join(str(item) for item in value)
     text = str(value)
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    return text if widest is None or len(text) <= widest else text[: widest - 3] + "..."
 
 
 def _marks(row: Row) -> str:
