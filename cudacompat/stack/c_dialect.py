@@ -14,7 +14,7 @@ _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _MOST_VARIABLES = 32
 _LONGEST_TEXT = 128
 _TOO_BIG = 2**64 - 1
-_FACTOR = re.compile(r"([^<>=!]+)([<>=!]+)(.+)", re.DOTALL)
+_FACTOR = re.compile(r"([^<>=!]+)([<>=!]+)([^<>=!].*)", re.DOTALL)
 _VERSION = re.compile(r"[0-9.]*")
 _PART = re.compile(r"0*([0-9]+)\.*")
 _HINT = ", please update your driver to a newer version, or use an earlier cuda container"

@@ -21,6 +21,8 @@ _CACHE = "/etc/ld.so.cache"
 _LIBCUDA = "libcuda.so."
 _NEWEST = (99,)
 _OFF = ((1, 17, 4), (1, 17, 7))
+# They call nvidia-container-cli themselves and without a compat flag, which means "mount" at every release.
+_OWN_CALLERS = ("enroot", "apptainer-nvccli")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def select_compat(
     """
     version = release(toolkit) or _NEWEST
     image = _look(files, links, compat_root if version >= (1, 18) else COMPAT_ROOT)
-    if injection in ("legacy", "enroot"):
+    if injection == "legacy" or injection in _OWN_CALLERS:
         mode = compat_mode if compat_mode is not None else _legacy_mode(injection, version)
         return _by_cli(image, host_driver, mode) if mode != "hook" else _by_hook(image, note, host_driver, "", version)
     if injection == "cdi" or (injection == "csv" and version >= (1, 19)):
@@ -71,13 +73,13 @@ def select_compat(
 
 def compat_is_mounted(*, injection: str, toolkit: str | None) -> bool:
     """Whether the files are bind-mounted among the driver's own, where the highest version wins."""
-    if injection == "enroot":
+    if injection in _OWN_CALLERS:
         return True
     return injection == "legacy" and (release(toolkit) or _NEWEST) < _OFF[0]
 
 
 def _legacy_mode(injection: str, version: tuple[int, ...]) -> str:
-    if injection == "enroot" or version < _OFF[0]:
+    if injection in _OWN_CALLERS or version < _OFF[0]:
         return "mount"
     return "disabled" if version < _OFF[1] else "ldconfig"
 

@@ -36,20 +36,18 @@ def evaluate_requirements(
     return c_dialect.evaluate(requirements, facts, device_visible)
 
 
-def requirement_dialect(injection: str) -> Dialect | None:
-    """The evaluator that an injection mode runs, None where nothing evaluates the formulas."""
-    if injection in ("legacy", "enroot"):
-        return "c"
-    return "go" if injection == "csv" else None
-
-
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to meet a formula: a CUDA version from ``cuda`` on, or a driver branch with certain brands."""
+    """One way to meet a formula: a CUDA version from ``cuda`` on, or a driver branch with certain brands.
+
+    ``branch`` is the first driver branch accepted and ``below`` the first one that no longer is; None for
+    ``below`` means that every newer branch is accepted as well. ``brands`` empty: any brand.
+    """
 
     cuda: str | None
     branch: int | None
     brands: tuple[str, ...]
+    below: int | None = None
 
 
 def explain_requirement(formula: str) -> tuple[Alternative, ...]:
@@ -57,12 +55,20 @@ def explain_requirement(formula: str) -> tuple[Alternative, ...]:
 
     Groups of another shape are left out: this is for telling a person, never for deciding.
     """
-    found: dict[tuple[str | None, int | None], list[str]] = {}
+    found: dict[tuple[str | None, int | None, int | None], list[str]] = {}
     for group in formula.split(" "):
         cuda = re.search(r"(?:^|,)cuda>=([0-9.]+)", group, re.IGNORECASE)
-        branch = re.search(r"(?:^|,)driver>=([0-9]+)", group, re.IGNORECASE)
-        brand = re.search(r"(?:^|,)brand=(\w+)", group, re.IGNORECASE)
-        if cuda or branch:
-            key = (cuda[1] if cuda else None, int(branch[1]) if branch else None)
+        branch = _branch(group, ">=")
+        brand = re.search(r"(?:^|,)brand=([^,]+)", group, re.IGNORECASE)
+        if cuda or branch is not None:
+            key = (cuda[1] if cuda else None, branch, _branch(group, "<"))
             found.setdefault(key, []).extend([brand[1].lower()] if brand else [])
-    return tuple(Alternative(cuda, branch, tuple(dict.fromkeys(brands))) for (cuda, branch), brands in found.items())
+    return tuple(
+        Alternative(cuda, branch, tuple(dict.fromkeys(brands)), below)
+        for (cuda, branch, below), brands in found.items()
+    )
+
+
+def _branch(group: str, operator: str) -> int | None:
+    match = re.search(rf"(?:^|,)driver{operator}([0-9]{{1,9}})(?![0-9])", group, re.IGNORECASE)
+    return int(match[1]) if match else None
