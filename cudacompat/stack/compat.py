@@ -54,12 +54,13 @@ def select_compat(
     """The real directory whose libcuda is put in front of the host's, or None.
 
     ``files`` are regular files and ``links`` symlinks of the image (absolute paths, targets as written);
-    ``note`` the JSON text of the library's forward compatibility note. ``host_cuda`` is known to the stack
-    on Tegra only. ``compat_mode`` is the config's cuda-compat-mode (ldconfig, mount, disabled, or hook, where
-    the `nvidia` runtime adds the CDI hook), by default the release's own. ``compat_root`` is read from 1.18
-    on. Never raises: where upstream reports an error (a host driver such as "*.*" or "v535" before 1.20) its
-    container starts without compat libraries, and the answer is None. A ``toolkit`` that is no version counts
-    as the newest release.
+    ``note`` the JSON text of the library's forward compatibility note. Every mode passes ``host_driver``
+    alone but csv (Tegra), which passes ``host_cuda`` and no driver version: give ``host_driver`` "" there.
+    ``compat_mode`` is the config's cuda-compat-mode (ldconfig, mount, disabled, or hook, where the `nvidia`
+    runtime adds the CDI hook), by default the release's own. ``compat_root`` is read from 1.18 on.
+
+    Never raises: where upstream reports an error (a host driver such as "*.*" or "v535" before 1.20) nothing
+    is put in front, and the answer is None. A ``toolkit`` that is no version counts as the newest release.
     """
     version = release(toolkit) or _NEWEST
     image = _look(files, links, compat_root if version >= (1, 18) else COMPAT_ROOT)

@@ -43,8 +43,7 @@ _GENERATIONS = {
     ),
     "csv": (
         ("1.18.2", "toolkit before 1.19 (compat libraries are ignored)"),
-        ("1.19.1", "toolkit 1.19 (CUDA versions are compared)"),
-        ("1.20.0", "toolkit 1.20 or newer (the compat library's branch list decides)"),
+        ("1.20.0", "toolkit 1.19 or newer (CUDA versions are compared)"),
     ),
 }
 

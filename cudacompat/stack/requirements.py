@@ -38,10 +38,10 @@ def evaluate_requirements(
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to meet a formula: a CUDA version from ``cuda`` on, or a driver branch with certain brands.
+    """One way to meet a formula; what is None or empty is not asked for.
 
-    ``branch`` is the first driver branch accepted and ``below`` the first one that no longer is; None for
-    ``below`` means that every newer branch is accepted as well. ``brands`` empty: any brand.
+    ``cuda`` is the CUDA version the driver must have at least, ``branch`` the first driver branch accepted
+    and ``below`` the first one that no longer is, ``brands`` the NVML brands accepted (lower case).
     """
 
     cuda: str | None
@@ -50,25 +50,38 @@ class Alternative:
     below: int | None = None
 
 
-def explain_requirement(formula: str) -> tuple[Alternative, ...]:
-    """The alternatives of a formula as NVIDIA's images write them, brands of one branch joined.
+_TERM = re.compile(r"(cuda>=|driver>=|driver<)([0-9][0-9.]{0,99})|(brand=)([^<>=!]+)", re.IGNORECASE)
 
-    Groups of another shape are left out: this is for telling a person, never for deciding.
+
+def explain_requirement(formula: str) -> tuple[Alternative, ...]:
+    """The alternatives of a formula as NVIDIA's images write them, brands of one driver range joined.
+
+    Groups that nothing can meet, or that hold a term of another shape, are left out: this is for telling a
+    person, never for deciding.
     """
     found: dict[tuple[str | None, int | None, int | None], list[str]] = {}
     for group in formula.split(" "):
-        cuda = re.search(r"(?:^|,)cuda>=([0-9.]+)", group, re.IGNORECASE)
-        branch = _branch(group, ">=")
-        brand = re.search(r"(?:^|,)brand=([^,]+)", group, re.IGNORECASE)
-        if cuda or branch is not None:
-            key = (cuda[1] if cuda else None, branch, _branch(group, "<"))
-            found.setdefault(key, []).extend([brand[1].lower()] if brand else [])
+        terms = [_TERM.fullmatch(factor) for factor in group.split(",") if factor]
+        way = _alternative([(term[1] or term[3], term[2] or term[4]) for term in terms if term is not None])
+        if way is not None and all(terms):
+            found.setdefault((way.cuda, way.branch, way.below), []).extend(way.brands)
     return tuple(
         Alternative(cuda, branch, tuple(dict.fromkeys(brands)), below)
         for (cuda, branch, below), brands in found.items()
     )
 
 
-def _branch(group: str, operator: str) -> int | None:
-    match = re.search(rf"(?:^|,)driver{operator}([0-9]{{1,9}})(?![0-9])", group, re.IGNORECASE)
-    return int(match[1]) if match else None
+def _alternative(terms: Sequence[tuple[str, str]]) -> Alternative | None:
+    """A group's terms as one alternative, None where they are empty or contradict each other."""
+    cuda = _values(terms, "cuda>=")
+    brands = {value.lower() for value in _values(terms, "brand=")}
+    lower, upper = ([int(value.split(".")[0]) for value in _values(terms, name)] for name in ("driver>=", "driver<"))
+    branch, below = max(lower, default=None), min(upper, default=None)
+    impossible = branch is not None and below is not None and below <= branch
+    if not terms or len(cuda) > 1 or len(brands) > 1 or impossible:
+        return None
+    return Alternative(cuda[0] if cuda else None, branch, tuple(brands), below)
+
+
+def _values(terms: Sequence[tuple[str, str]], name: str) -> list[str]:
+    return [value for known, value in terms if known.lower() == name]
