@@ -84,6 +84,9 @@ def branches_rise(tables: Tables) -> Iterator[Problem]:
         for driver in drivers:
             if driver_branch(driver) != row["branch"]:
                 yield problem("driver_branches", row, f"driver {driver} is not of the branch")
+        seen = [parse_driver(item["driver"]) for item in row.get("observed", [])]
+        if seen != sorted(set(seen)):
+            yield problem("driver_branches", row, "the observed drivers do not rise")
         if "first_release" in row and "newest_seen" in row:
             first, newest = row["first_release"], row["newest_seen"]
             if parse_driver(first) > parse_driver(newest):

@@ -55,7 +55,7 @@ def import_file(path: Path) -> Imported:
     tables = _tables_in(_read(path), path)
     for name, table in tables.items():
         _refuse_older(name, table, path)
-    found = problems({**{name: document(name) for name in NAMES}, **tables})
+    found = problems({**{name: document(name) for name in NAMES}, **tables}, new=tables)
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise DataError(f"{path} was not imported: {found[0]}{more}; the tables in use are unchanged")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -48,9 +48,12 @@ def verify() -> Findings:
     )
 
 
-def problems(tables: Mapping[str, Row]) -> list[Problem]:
-    """What is wrong with a full set of tables; the cross-checks run only on tables of the right form."""
-    formal = [item for name, table in tables.items() for item in form_problems(name, table)]
+def problems(tables: Mapping[str, Row], new: Iterable[str] = NAMES) -> list[Problem]:
+    """What is wrong with a full set of tables; the cross-checks run only on tables of the right form.
+
+    ``new`` names the tables whose form is not known to be right.
+    """
+    formal = [item for name in new for item in form_problems(name, tables[name])]
     if formal:
         return formal[:_MOST]
     found = []
