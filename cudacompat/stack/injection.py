@@ -21,6 +21,8 @@ class ModeChoice:
 
 
 _CDI_FIRST = (29, 2)
+# moby's pull request 52704 (open in May 2026) would put the hook first again; sources were read up to Docker 29.
+_NOT_READ_FROM = (30,)
 _WRITES_SPEC = (1, 18)
 _OLD_DOCKER = ModeChoice("legacy", "Docker before 29.2.0 hands --gpus to the legacy hook")
 _FALLBACK = ModeChoice("legacy", "Docker falls back to the legacy hook where it finds no usable CDI spec")
@@ -59,7 +61,7 @@ def injections_of(docker: str | None, toolkit: str | None) -> tuple[ModeChoice, 
         return (_UNKNOWN_DOCKER, _CDI)
     if engine < _CDI_FIRST:
         return (_OLD_DOCKER,)
-    if tools is not None and tools >= _WRITES_SPEC:
+    if tools is not None and tools >= _WRITES_SPEC and engine < _NOT_READ_FROM:
         return (_SURE_CDI,)
     return (_CDI, _FALLBACK)
 

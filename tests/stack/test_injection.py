@@ -18,7 +18,7 @@ from cudacompat.stack import compat_generations, injections_of, requirement_dial
         ("29.2.0", None, ["cdi", "legacy"]),
         ("29.2.0", "1.17.8", ["cdi", "legacy"]),
         ("29.2.0", "1.18.0", ["cdi"]),
-        ("30.0", "1.18.0-1", ["cdi"]),
+        ("30.0", "1.18.0-1", ["cdi", "legacy"]),
         ("5:29.2.1-1~debian.12~bookworm", "1.18.1-1.el9", ["cdi"]),
         ("20.10.24+dfsg1", None, ["legacy"]),
         ("podman", "nonsense", ["legacy", "cdi"]),
