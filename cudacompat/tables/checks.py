@@ -127,9 +127,9 @@ def windows_ranges_rise(tables: Tables) -> Iterator[Problem]:
 
 
 def compat_lists_fit(tables: Tables) -> Iterator[Problem]:
-    """A package works on older branches only; no edition contradicts itself or another one."""
+    """A package works on older branches only, and no edition says two things of one branch."""
     known = _branch_cuda(tables)
-    verdicts: dict[tuple[str, int], str] = {}
+    verdicts: dict[tuple[str, str, int], str] = {}
     for row in rows_of(tables, "forward_compat", "matrix"):
         if row["package"] != f"cuda-compat-{row['cuda'].replace('.', '-')}":
             yield problem("forward_compat", row, f"package {row['package']} is not of CUDA {row['cuda']}")
@@ -137,7 +137,7 @@ def compat_lists_fit(tables: Tables) -> Iterator[Problem]:
             yield problem("forward_compat", row, f"branch {row['built_from_branch']} does not report {row['cuda']}")
         for verdict in ("compatible", "not_applicable", "not_compatible"):
             for branch in row[verdict]:
-                if verdicts.setdefault((row["cuda"], branch), verdict) != verdict:
+                if verdicts.setdefault((row["edition"], row["cuda"], branch), verdict) != verdict:
                     yield problem("forward_compat", row, f"branch {branch} is both {verdict} and not")
         wrong = [branch for branch in row["compatible"] if branch >= row["built_from_branch"]]
         if wrong:

@@ -63,6 +63,17 @@ def test_one_table_leaves_the_others(tmp_path: Path) -> None:
     assert set(store.imported()) == {"driver_branches"}
 
 
+def test_a_newer_edition_of_the_guide_overrules_an_older_one(tmp_path: Path) -> None:
+    table = copy.deepcopy(store.bundled("forward_compat"))
+    row = next(row for row in table["rows"] if row.get("package") == "cuda-compat-12-9")
+    table["rows"].append({**row, "edition": "650", "compatible": [570], "not_compatible": [535]})
+    assert tables.forward_compat("575.57.08", "535.183.01").value == "yes"
+    editions.import_file(written(tmp_path, table))
+    known = tables.forward_compat("575.57.08", "535.183.01")
+    assert known.value == "no"
+    assert "edition 650" in known.basis
+
+
 def test_a_second_import_keeps_the_first(tmp_path: Path) -> None:
     whole = newer()
     editions.import_file(written(tmp_path, whole["tables"]["driver_branches"]))

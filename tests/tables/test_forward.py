@@ -10,6 +10,7 @@ from cudacompat import tables
 
 PAIRS = [
     ("the newest edition lists it", "610.43.02", "535.183.01", "yes", "high", "edition 615"),
+    ("two editions list it: the newer one is named", "575.57.08", "535.183.01", "yes", "high", "edition 615"),
     ("a branch that is no column there any more", "575.57.08", "550.90.07", "yes", "high", "edition 575"),
     ("a column that says no", "575.57.08", "580.65.06", "no", "high", "edition 615"),
     ("an older edition that says no", "545.23.08", "550.54.14", "no", "high", "edition 575"),

@@ -129,10 +129,10 @@ FAULTS: list[tuple[str, str, Callable[[Tables], object], str]] = [
         "cannot work on the newer branches [585]",
     ),
     (
-        "an edition against another",
+        "an edition that says two things",
         "forward_compat",
-        lambda t: row(t, "forward_compat", package="cuda-compat-12-9", edition="615")["not_compatible"].append(550),
-        "branch 550 is both",
+        lambda t: row(t, "forward_compat", package="cuda-compat-12-9", edition="615")["not_compatible"].append(570),
+        "branch 570 is both",
     ),
     (
         "a library of the wrong branch",
