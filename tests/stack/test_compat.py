@@ -161,6 +161,7 @@ def test_releases_before_1_18_want_a_linker_cache(files: list[str], links: dict[
         pytest.param("575.57.08", "550.1.2.3", ROOT, None, id="four parts"),
         pytest.param("575.57.08", "560.1", ROOT, None, id="a branch that the note leaves out"),
         pytest.param("575.57.08-b", "575.57.08-a", None, ROOT, id="suffixes are ordered"),
+        pytest.param("575.57.08-01", "535.1", ROOT, None, id="a suffix with a leading zero"),
         pytest.param("99999999999999999999.1", "535.1", None, None, id="more than 64 bits"),
         pytest.param(f"{'9' * 5000}.1", "535.1", None, None, id="more digits than Python converts"),
         pytest.param("-1.1", "-2.1", ROOT, None, id="a sign is a number to Go"),

@@ -55,7 +55,7 @@ def go(*formulas: str, cuda: str | None = "12.2", arch: str | None = "8.0") -> s
         pytest.param("cuda==12.2", INVALID, id="two equal signs are no operator"),
         pytest.param("cuda=>12", INVALID, id="equal before greater is no operator"),
         pytest.param("cuda>=", INVALID, id="no value"),
-        pytest.param("cuda<=", INVALID, id="no value, other operator"),
+        pytest.param("brand!=", INVALID, id="an operator is never read as a shorter one and a value"),
         pytest.param(">=12", INVALID, id="no name"),
         pytest.param("cuda", INVALID, id="no operator"),
         pytest.param("toolkit>=1", INVALID, id="an unknown name"),
@@ -119,6 +119,9 @@ def test_c_takes_all_variables_and_tells_the_first_that_fails() -> None:
         pytest.param("cuda>=v12.2", MET, id="a v before the version"),
         pytest.param("cuda>=12.2.0.0", "invailid value 12.2.0.0; expected a valid version string", id="four parts"),
         pytest.param("cuda>=012", "invailid value 012; expected a valid version string", id="a leading zero"),
+        pytest.param(
+            "cuda>=12.2.0-01", "invailid value 12.2.0-01; expected a valid version string", id="also in a suffix"
+        ),
         pytest.param("cuda!12", "invailid value !12; expected a valid version string", id="a lone exclamation mark"),
         pytest.param("brand!x", "invalid operator ", id="the same for a brand is told when it is compared"),
         pytest.param("brand=", MET, id="the brand is not given"),
