@@ -8,7 +8,7 @@ only (fatbinary_section.h); the layout is known by observation and checked again
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from functools import lru_cache
 
 from cudacompat.binaries.model import DeviceCode
 
@@ -31,50 +31,35 @@ _SMALLEST_CUBIN = (2048, 2304)
 _SMALLEST_PTX = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A region header: bytes from its start to the first entry and to the end."""
-
-    entries: int
-    end: int
-
-
-def read_region(data: bytes) -> Region | None:
-    """The region header that ``data`` begins with, None when there is none."""
-    if len(data) < REGION_HEADER or not data.startswith(MAGIC):
+def read_region(data: bytes) -> tuple[int, int] | None:
+    """Bytes from a region's start to its first entry and to its end; None when ``data`` begins with no region."""
+    if len(data) < REGION_HEADER:
         return None
-    _, version, header, size = _REGION.unpack_from(data)
-    if not version or not REGION_HEADER <= header <= _MAX_REGION_HEADER:
+    magic, version, header, size = _REGION.unpack_from(data)
+    if magic != MAGIC or not version or not REGION_HEADER <= header <= _MAX_REGION_HEADER:
         return None
-    return Region(header, header + size)
+    return header, header + size
 
 
-def entry_length(data: bytes, room: int) -> int:
-    """Bytes from an entry's start to the next one; 0 when ``data`` is no entry that fits into ``room`` bytes."""
-    if len(data) < ENTRY_HEADER:
-        return 0
-    kind, version, header, size, _, _, arch, _, _ = _ENTRY.unpack_from(data)
-    if version >> 8 != 1 or not kind or header < ENTRY_HEADER or header + size > room or arch > _MAX_ARCH:
-        return 0
-    return int(header + size)
+def read_entry(data: bytes, at: int, room: int) -> tuple[int, DeviceCode] | None:
+    """The entry at ``data[at:]``: bytes to the next one, and what it is; None when none fits into ``room`` bytes."""
+    if len(data) < at + ENTRY_HEADER:
+        return None
+    kind, version, header, stored, minor, major, arch, flags, unpacked = _ENTRY.unpack_from(data, at)
+    if version >> 8 != 1 or not kind or header < ENTRY_HEADER or header + stored > room or arch > _MAX_ARCH:
+        return None
+    kernels = _holds_kernels(kind, minor, unpacked or stored)
+    return header + stored, _device_code(kind, arch, flags & (_SUFFIX_A | _SUFFIX_F), (major, minor), kernels)
 
 
-def entry_key(data: bytes) -> bytes:
-    """The bytes of an entry header that decide what ``device_code`` makes of it."""
-    return data[:2] + data[24:32] + data[40:44] + (b"" if _holds_kernels(data) else b"-")
+def _holds_kernels(kind: int, minor: int, size: int) -> bool:
+    if kind == _ELF:
+        return size >= _SMALLEST_CUBIN[minor >= 8]
+    return kind != _PTX or size >= _SMALLEST_PTX
 
 
-def device_code(data: bytes) -> DeviceCode:
-    """Kind, target and version of an entry. Kinds never met before are named "unknown(N)"."""
-    kind, _, _, _, minor, major, arch, flags, _ = _ENTRY.unpack_from(data)
+@lru_cache(4096)
+def _device_code(kind: int, arch: int, flags: int, version: tuple[int, int], kernels: bool) -> DeviceCode:
     suffix = "a" if flags & _SUFFIX_A else "f" if flags & _SUFFIX_F else ""
     name = _KINDS.get(kind, f"unknown({kind})")
-    return DeviceCode(name, f"{arch}{suffix}", f"{major}.{minor}", _holds_kernels(data))
-
-
-def _holds_kernels(data: bytes) -> bool:
-    kind, _, _, stored, minor, _, _, _, unpacked = _ENTRY.unpack_from(data)
-    size = unpacked or stored
-    if kind == _ELF:
-        return bool(size >= _SMALLEST_CUBIN[minor >= 8])
-    return bool(kind != _PTX or size >= _SMALLEST_PTX)
+    return DeviceCode(name, f"{arch}{suffix}", f"{version[0]}.{version[1]}", kernels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 from cudacompat.binaries.model import ReadAt
@@ -10,6 +11,8 @@ from cudacompat.binaries.model import ReadAt
 _HEAD = 32 << 20
 _MAX_WINDOWS = 256
 _MAX_WANTED = 8 << 20
+_NEVER = 1 << 64
+_MAX_FOLLOWED = 32
 
 
 class Kept:
@@ -20,12 +23,15 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self._head: list[tuple[int, bytes]] = []
+        self._head: list[bytes] = []
+        self._starts: list[int] = []
         self._latest = b""
         self._latest_at = 0
         self._windows: dict[tuple[int, int], bytearray] = {}
         self._wanted = 0
+        self._due = _NEVER
         self._follow: Callable[[ReadAt], object] | None = None
+        self._followed = 0
 
     def follow(self, read: Callable[[ReadAt], object]) -> None:
         """Let ``read`` ask for what it will need."""
@@ -42,20 +48,31 @@ class Kept:
             at = start - self._latest_at
             self._windows[start, length] = bytearray(self._latest[at : at + length])
             self._wanted += length
+            self._due = min(self._due, start)
 
     def feed(self, piece: bytes, start: int) -> None:
         """The next piece of the stream."""
         end = start + len(piece)
         if start < _HEAD:
-            self._head.append((start, piece))
+            self._head.append(piece)
+            self._starts.append(start)
         self._latest, self._latest_at = piece, start
+        came = end > self._due and self._fill(piece, start, end)
+        if came and self._follow is not None and self._followed < _MAX_FOLLOWED:
+            self._followed += 1
+            self._follow(self.read_at)
+
+    def _fill(self, piece: bytes, start: int, end: int) -> bool:
+        """Take what the windows want of a piece; whether one has become complete."""
         came = False
+        self._due = _NEVER
         for (offset, length), data in self._windows.items():
             if len(data) < length and offset < end:
                 data.extend(piece[max(0, offset + len(data) - start) : offset + length - start])
                 came = came or len(data) == length
-        if came and self._follow is not None:
-            self._follow(self.read_at)
+            if len(data) < length:
+                self._due = min(self._due, offset)
+        return came
 
     def read_at(self, offset: int, length: int) -> bytes:
         """What was kept of a range, empty when its beginning was not. A range ahead is kept from now on."""
@@ -70,7 +87,9 @@ class Kept:
 
     def _from_head(self, offset: int, length: int) -> bytes:
         parts = []
-        for start, piece in self._head:
-            if start < offset + length and start + len(piece) > offset:
-                parts.append(piece[max(0, offset - start) : offset + length - start])
+        for at in range(max(0, bisect_right(self._starts, offset) - 1), len(self._head)):
+            start = self._starts[at]
+            if start >= offset + length:
+                break
+            parts.append(self._head[at][max(0, offset - start) : offset + length - start])
         return b"".join(parts)

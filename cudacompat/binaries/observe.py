@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Literal
 
 from cudacompat.binaries import elf, names
@@ -14,14 +14,12 @@ from cudacompat.model import Component, Evidence, Kernels, Ptx, SharedLibrary
 _ARCH = re.compile(r"(\d+)(\w*)")
 
 
-def read_binary(
-    path: str, content: Content, layer: str, *, machines: MutableMapping[str, int] | None = None
-) -> Iterator[SharedLibrary | Kernels | Component]:
+def read_binary(path: str, content: Content, layer: str) -> Iterator[SharedLibrary | Kernels | Component]:
     """What one regular file of a layer contributes; nothing for files that are neither ELF nor device code.
 
     ``path`` is absolute, ``layer`` the layer's digest. A file that can seek is read in place, by its headers;
     another one in a single pass, with the same result. It may be called for every file: one that is of
-    another kind costs its first piece. ``machines``, when given, counts the ELF machines met ("x86_64").
+    another kind costs its first piece.
 
     Yields one Kernels where there are kernels, its targets sorted; one SharedLibrary for NVIDIA's
     libraries, by name, and for files that load one; one Component "cudart" for each version of the CUDA
@@ -32,9 +30,6 @@ def read_binary(
         scan = scan_file(content.read_at, content.size, nvidia)
     else:
         scan = scan_stream(content.chunks(), content.size, nvidia)
-    if machines is not None and scan is not None and scan.layout is not None:
-        machine = scan.layout.header.machine_name
-        machines[machine] = machines.get(machine, 0) + 1
     yield from _library(path, content.size, layer, nvidia, scan)
     if scan is not None:
         yield from _kernels(path, layer, scan)

@@ -102,8 +102,17 @@ class SeekReader:
     """Reads wherever it is asked to, through ``read_at``; ``size`` counts the file's bytes."""
 
     def __init__(self, read_at: ReadAt, size: int) -> None:
-        self.read_at = read_at
+        self._read_at = read_at
         self._size = size
+        self._block = b""
+        self._start = 0
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes of the block searched last, or of the file."""
+        at = offset - self._start
+        if at >= 0 and at + length <= len(self._block):
+            return self._block[at : at + length]
+        return self._read_at(offset, length)
 
     def find(self, start: int, stop: int, regions: bool, code: RuntimeSearch | None) -> int:
         """Search block by block; small ones first, for regions often stand a few bytes apart."""
@@ -112,7 +121,8 @@ class SeekReader:
         while start < stop:
             length = min(block, stop - start)
             block = min(block * 8, _LARGEST_BLOCK)
-            data = self.read_at(start, min(length + _OVERLAP, self._size - start))
+            data = self._read_at(start, length + _OVERLAP)
+            self._block, self._start = data, start
             hit = find_magic(data, 0, len(data)) if regions else -1
             found = 0 <= hit < length
             if code is not None:

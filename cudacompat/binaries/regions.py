@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from cudacompat.binaries.entries import (
-    ENTRY_HEADER,
-    REGION_HEADER,
-    device_code,
-    entry_key,
-    entry_length,
-    read_region,
-)
+from cudacompat.binaries.entries import ENTRY_HEADER, MAGIC, REGION_HEADER, read_entry, read_region
 from cudacompat.binaries.model import DeviceCode, Span
 from cudacompat.binaries.readers import Reader
 from cudacompat.binaries.runtime import RuntimeSearch
@@ -20,7 +13,6 @@ from cudacompat.binaries.runtime import RuntimeSearch
 _MAX_HEADERS = 500_000
 _MAX_DIFFERENT = 4096
 _MAX_PLACES = 100_000
-_MAX_FALSE = 100_000
 
 
 class Inventory:
@@ -32,34 +24,27 @@ class Inventory:
 
     def __init__(self) -> None:
         self.complete = True
-        self._codes: dict[bytes, DeviceCode] = {}
+        self._headers = 0
+        self._different: set[DeviceCode] = set()
         self._places: list[tuple[int, frozenset[DeviceCode]]] = []
         self._same: dict[frozenset[DeviceCode], frozenset[DeviceCode]] = {}
-        self._headers = 0
 
-    def count(self) -> None:
-        """One more header was read."""
-        self._headers += 1
-        if self._headers >= _MAX_HEADERS:
-            self.complete = False
-
-    def code(self, header: bytes) -> DeviceCode:
-        """What an entry header says; each different one is decoded once."""
-        self.count()
-        key = entry_key(header)
-        found = self._codes.get(key)
-        if found is None:
-            found = self._codes[key] = device_code(header)
-            self.complete = self.complete and len(self._codes) < _MAX_DIFFERENT
-        return found
-
-    def add(self, start: int, codes: set[DeviceCode]) -> None:
-        """A region's start and the code in it."""
-        if not codes:
-            return
-        frozen = frozenset(codes)
-        self._places.append((start, self._same.setdefault(frozen, frozen)))
-        if len(self._places) >= _MAX_PLACES:
+    def add(self, start: int, codes: set[DeviceCode], headers: int) -> None:
+        """A region's start, the code in it, and how many headers were read for it."""
+        self._headers += headers
+        if codes:
+            frozen = frozenset(codes)
+            kept = self._same.get(frozen)
+            if kept is None:
+                kept = self._same[frozen] = frozen
+                self._different |= frozen
+            self._places.append((start, kept))
+        if (
+            self._headers >= _MAX_HEADERS
+            or len(self._different) >= _MAX_DIFFERENT
+            or len(self._same) >= _MAX_DIFFERENT
+            or len(self._places) >= _MAX_PLACES
+        ):
             self.complete = False
 
     def codes(self, inside: Callable[[int], bool] = lambda _: True) -> frozenset[DeviceCode]:
@@ -78,7 +63,6 @@ def walk(reader: Reader, spans: Iterable[Span], size: int | None, code: RuntimeS
     entry; where it breaks off later, the search goes on from there.
     """
     inventory = Inventory()
-    false_hits = 0
     at = 0
     for span in spans:
         at = max(at, span.start)
@@ -87,41 +71,31 @@ def walk(reader: Reader, spans: Iterable[Span], size: int | None, code: RuntimeS
             hit = reader.find(at, span.end, span.regions, text)
             if hit < 0:
                 break
-            at = _follow(reader, hit, size, inventory)
-            if at == hit + 4:
-                false_hits += 1
-                inventory.complete = false_hits < _MAX_FALSE
+            at = _region(reader, hit, size, inventory)
     return inventory
 
 
-def _follow(reader: Reader, start: int, size: int | None, inventory: Inventory) -> int:
-    """Where to go on behind the regions that stand back to back from ``start`` on; start + 4 for a chance hit."""
-    at = start
-    while inventory.complete:
-        after = _region(reader, at, size, inventory)
-        if after < 0:
-            return at if at > start else start + 4
-        at = after
-    return at
-
-
 def _region(reader: Reader, start: int, size: int | None, inventory: Inventory) -> int:
-    """Where the region at ``start`` ends or breaks off, -1 when there is none."""
-    region = read_region(reader.read_at(start, REGION_HEADER))
-    if region is None or (size is not None and start + region.end > size):
-        return -1
-    inventory.count()
-    at = start + region.entries
-    end = start + region.end
+    """Where the region at ``start`` ends or breaks off; four bytes on when it is a chance hit."""
+    data = reader.read_at(start, REGION_HEADER + ENTRY_HEADER)
+    region = read_region(data)
+    if region is None or (size is not None and start + region[1] > size):
+        inventory.add(start, set(), 1)
+        return start + len(MAGIC)
+    offset, length = region
+    at, end = start + offset, start + length
     codes: set[DeviceCode] = set()
-    while at < end and inventory.complete:
-        header = reader.read_at(at, ENTRY_HEADER)
-        length = entry_length(header, end - at)
-        if not length:
+    headers = 1
+    while at < end and headers < _MAX_HEADERS and len(codes) < _MAX_DIFFERENT:
+        if offset + ENTRY_HEADER > len(data):
+            data, offset = reader.read_at(at, ENTRY_HEADER), 0
+        entry = read_entry(data, offset, end - at)
+        if entry is None:
             break
-        codes.add(inventory.code(header))
+        length, code = entry
+        codes.add(code)
+        headers += 1
         at += length
-    if not codes and at < end:
-        return -1
-    inventory.add(start, codes)
-    return at
+        offset += length
+    inventory.add(start, codes, headers)
+    return at if codes or at >= end else start + len(MAGIC)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from cudacompat import tables
 from cudacompat.model import Change, CompatDirectory, Component, HostFacts, ImageFacts, SharedLibrary, Verdict
 from cudacompat.predict.environment import last_wins
-from cudacompat.predict.needs import FRAMEWORKS, cuda_key, runtime_needs
+from cudacompat.predict.needs import FRAMEWORKS, cuda_key, published_release, runtime_needs
 from cudacompat.stack.loader import GKE_DIRECTORY, split_ld_library_path, version_key
 
 Candidate = tuple[Change, ImageFacts, HostFacts]
@@ -138,9 +138,9 @@ def _compat_packages(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
 def wheel_changes(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     """The same framework release built for another CUDA version, newest first."""
     torch = next((part for part in image.components if part.name == "torch" and part.variant != "cpu"), None)
-    if torch is None or torch.version is None or torch.cuda is None:
+    release = published_release(torch.version) if torch else None
+    if torch is None or release is None or torch.cuda is None:
         return
-    release = torch.version.partition("+")[0]
     machine = "arm64" if "/arm64" in image.config.platform else "amd64"
     for cuda in tables.wheel_variants("torch", release, machine=machine):
         if cuda == torch.cuda:

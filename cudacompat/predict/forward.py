@@ -7,7 +7,7 @@ from cudacompat.model import Evidence, Finding, Gpu, Stage
 from cudacompat.model.prediction import Confidence
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.predict.offer import note_fields
+from cudacompat.predict.offer import is_driver_version, note_cuda, note_fields
 from cudacompat.stack.loader import version_key
 
 # NVML brand numbers as nvml.h counts them; the note's "device" list holds such numbers.
@@ -35,14 +35,25 @@ _BRAND_NUMBERS = {
 def judge(launch: Launch) -> Judged | None:
     """None when the pair works or is the driver's own version: then the needs decide."""
     version, driver = launch.libcuda.version, launch.host.driver or ""
-    if version is None:
-        summary = "the compat libcuda's version cannot be read from its file name"
+    if launch.host.os == "jetson":
+        return _on_jetson(launch)
+    if version is None or not is_driver_version(version):
+        summary = "the compat libcuda's driver version cannot be read from its file name"
         return Judged(Stage("init", "unknown", summary, _seen(launch), missing=("compat version",)))
     if version_key(version) == version_key(driver):
         return None
     if version_key(version) < version_key(driver):
         return _older(launch, version)
     return _newer(launch, version)
+
+
+def _on_jetson(launch: Launch) -> Judged | None:
+    """Tegra's compat library has no driver version in its name: its note's CUDA version decides."""
+    offered, have = note_cuda(_note(launch)), launch.host.driver_cuda
+    if offered is None or have is None:
+        summary = "the compat libcuda's CUDA version cannot be compared with the Jetson's"
+        return Judged(Stage("init", "unknown", summary, _seen(launch), missing=("compat version",)))
+    return None
 
 
 def _seen(launch: Launch) -> tuple[Evidence, ...]:

@@ -10,7 +10,7 @@ from cudacompat.model import Evidence, Finding, Kernels, Stage
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.predict.needs import cuda_key
+from cudacompat.predict.needs import cuda_key, is_cuda_version
 from cudacompat.predict.offer import offered
 from cudacompat.predict.targets import describe, ptx_compiles_for, sass_runs_on
 
@@ -188,7 +188,8 @@ def _lesser(launch: Launch, items: list[_Judgement]) -> tuple[Finding, ...]:
 def _compilers(launch: Launch, driver_isa: str | None) -> tuple[Finding, ...]:
     """Compilers in the image write PTX of their own CUDA version, whatever the libraries carry."""
     for part in launch.image.components:
-        if part.name not in _COMPILERS or part.cuda is None or "." not in part.cuda or driver_isa is None:
+        known = part.cuda is not None and "." in part.cuda and is_cuda_version(part.cuda)
+        if part.name not in _COMPILERS or part.cuda is None or not known or driver_isa is None:
             continue
         isa = tables.ptx_isa_for_cuda(part.cuda).value
         if isa is not None and cuda_key(isa) > cuda_key(driver_isa):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cudacompat import tables
 from cudacompat.model import Component, Finding, ImageFacts, Kernels, Ptx
 from cudacompat.model.prediction import Confidence
+from cudacompat.predict.needs import is_cuda_version, published_release
 from cudacompat.predict.targets import describe
 
 # Components whose kernels a program surely runs, and the libraries that these call for ordinary work.
@@ -106,11 +107,12 @@ def _main_files(name: str, files: tuple[Kernels, ...]) -> tuple[Kernels, ...]:
 
 
 def _from_table(part: Component, image: ImageFacts) -> Code | None:
-    if part.name not in _TABLED or part.version is None or part.cuda is None:
+    release = published_release(part.version)
+    if part.name not in _TABLED or release is None or part.cuda is None or not is_cuda_version(part.cuda):
         return None
     platform = image.target.platform or image.config.platform
     machine = "arm64" if "/arm64" in platform else "amd64"
-    row = tables.wheel_kernels(part.name, part.version.partition("+")[0], part.cuda, machine=machine)
+    row = tables.wheel_kernels(part.name, release, part.cuda, machine=machine)
     if row is None or not row.sass:
         return None
     ptx = tuple(Ptx(arch, row.ptx_isa) for arch in row.ptx or () if row.ptx_isa)

@@ -94,12 +94,14 @@ def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
     standard = next((directory for directory in image.compat if directory.standard), None)
     if standard is None or host.driver is None or host.toolkit is None or host.injection is None:
         return None
+    tegra = host.os == "jetson"
     return select_compat(
         files=image.files,
         links=image.links,
         note=standard.note,
-        host_driver=host.driver,
-        host_cuda="",
+        # On Tegra the stack knows a CUDA version and no driver branch.
+        host_driver="" if tegra else host.driver,
+        host_cuda=(host.driver_cuda or "") if tegra else "",
         toolkit=host.toolkit,
         injection=host.injection,
     )

@@ -15,6 +15,8 @@ FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "cupy", "paddlepa
 _HEARSAY = ("env", "label", "history")
 _FRAMEWORK_LIBRARY = re.compile(r"/(?:torch/lib|tensorflow|onnxruntime/capi|paddle/(?:libs|base))/")
 _TOOLKIT = re.compile(r"/usr/local/cuda[^/]*/")
+# An image may claim anything; numbers beyond this are no CUDA version.
+_CUDA = re.compile(r"[1-9][0-9]?(?:\.[0-9]{1,2})?", re.ASCII)
 # Parts of a toolkit that no deployed program loads.
 _TOOLS = re.compile(r"/(?:bin|nsight[^/]*|extras|compute-sanitizer|nvvm|libnvvp|doc|samples)/")
 
@@ -76,6 +78,20 @@ def _strongest_first(need: Need) -> tuple[bool, int, int, bool, bool]:
     return (not need.decides, -major, -minor, need.weak, need.component.name == "cudart")
 
 
+def is_cuda_version(text: str) -> bool:
+    """Whether a text can be a CUDA version ("12", "12.4")."""
+    return _CUDA.fullmatch(text) is not None
+
+
+def published_release(version: str | None) -> str | None:
+    """A framework's plain release ("2.7.1" of "2.7.1+cu126"); None for pre-releases and private builds.
+
+    NVIDIA's own containers carry builds such as 2.6.0a0+ecf3bae40a.nv25.01, which no wheel table lists.
+    """
+    base = (version or "").partition("+")[0]
+    return base if re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}", base, re.ASCII) else None
+
+
 def cuda_key(cuda: str) -> tuple[int, int]:
     """A CUDA version as (major, minor) for comparing; "12" counts as 12.0."""
     numbers = [int(number) for number in re.findall(r"\d+", cuda)[:2]]
@@ -83,7 +99,7 @@ def cuda_key(cuda: str) -> tuple[int, int]:
 
 
 def _is_runtime(part: Component) -> bool:
-    if part.cuda is None or part.variant == "cpu":
+    if part.cuda is None or part.variant == "cpu" or not is_cuda_version(part.cuda):
         return False
     if part.path is not None and _TOOLS.search(part.path):
         return False

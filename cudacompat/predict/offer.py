@@ -65,9 +65,17 @@ def _of_compat(launch: Launch, version: str) -> Offer:
     library = launch.libcuda.library
     noted = note_cuda(library.compat_note if library else None)
     if noted is not None:
-        return Offer(noted, version, "high", "the compat library's own note", forward=True)
+        basis = "the compat library's own note"
+        return Offer(noted, version, "high", basis, forward=True, tegra=launch.host.os == "jetson")
+    if not is_driver_version(version):
+        return Offer(None, version, "low", "the compat library's file name tells no driver version", forward=True)
     known = tables.driver_cuda(version)
     return Offer(known.value, version, known.confidence, known.basis, forward=True)
+
+
+def is_driver_version(version: str) -> bool:
+    """Whether a file name's version is a driver version: Tegra's libcuda.so.1.1 has none."""
+    return re.fullmatch(r"[1-9][0-9]{2,3}(?:\.[0-9]{1,6}){1,3}", version, re.ASCII) is not None
 
 
 def note_cuda(note: str | None) -> str | None:

@@ -117,14 +117,15 @@ def host_document(host: HostFacts) -> Document:
         "injection": host.injection,
         "toolkit": host.toolkit,
         "docker": host.docker,
-        "gpus": [_gpu(gpu) for gpu in host.gpus or ()],
+        "gpus": [gpu_document(gpu) for gpu in host.gpus or ()],
         "gpu_count": None if host.gpus is None else len(host.gpus),
         "origin": host.origin,
         "notes": list(host.notes),
     }
 
 
-def _gpu(gpu: Gpu) -> Document:
+def gpu_document(gpu: Gpu) -> Document:
+    """One board as plain data."""
     return {
         "name": gpu.name,
         "compute_capability": gpu.compute_capability,

@@ -14,7 +14,9 @@ _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _MOST_VARIABLES = 32
 _LONGEST_TEXT = 128
 _TOO_BIG = 2**64 - 1
-_VERSION = re.compile(r"[0-9][0-9.]*")
+_FACTOR = re.compile(r"([^<>=!]+)([<>=!]+)([^<>=!].*)", re.DOTALL)
+_VERSION = re.compile(r"[0-9.]*")
+_PART = re.compile(r"0*([0-9]+)\.*")
 _HINT = ", please update your driver to a newer version, or use an earlier cuda container"
 
 
@@ -26,9 +28,10 @@ def evaluate(requirements: Sequence[str], facts: Mapping[str, str | None], devic
     """None when every formula holds, else the text that nvidia-container-cli prints."""
     if len(requirements) > _MOST_VARIABLES:
         return "input error: too many requirements"
+    known = {name: fact for name, fact in facts.items() if device_visible or name not in ("arch", "brand")}
     for formula in requirements:
         try:
-            met = _formula(formula, facts, device_visible)
+            met = _formula(formula, known)
         except _InvalidExpressionError:
             return "requirement error: invalid expression"
         if not met:
@@ -43,7 +46,7 @@ def _unsatisfied(formula: str) -> str:
     return f"requirement error: unsatisfied condition: {first}{hint}"
 
 
-def _formula(formula: str, facts: Mapping[str, str | None], device_visible: bool) -> bool:
+def _formula(formula: str, facts: Mapping[str, str | None]) -> bool:
     """Space is OR, comma is AND; nothing after a true group is looked at.
 
     A group made of commas alone ends the scan with the result so far.
@@ -55,60 +58,67 @@ def _formula(formula: str, facts: Mapping[str, str | None], device_visible: bool
         factors = [factor for factor in group.split(",") if factor]
         if not factors:
             return met
-        met = all(_factor(factor, facts, device_visible) for factor in factors)
+        met = all(_factor(factor, facts) for factor in factors)
         if met:
             return True
     return met
 
 
-def _factor(text: str, facts: Mapping[str, str | None], device_visible: bool) -> bool:
-    match = re.match(r"([^<>=!]*)([<>=!]*)(.*)", text, re.DOTALL)
-    name, operator, value = match.groups() if match else ("", "", "")
-    operator = "!=" if operator == "!" else operator
-    if operator not in _OPERATORS or not name or not value or name.lower() not in _NAMES:
+def _factor(text: str, facts: Mapping[str, str | None]) -> bool:
+    match = _FACTOR.fullmatch(text)
+    if match is None:
         raise _InvalidExpressionError
-    fact = facts.get(name.lower())
-    if fact is None or (not device_visible and name.lower() in ("arch", "brand")):
+    name, operator, value = match.groups()
+    # Upstream looks for an operator that begins with what stands here.
+    operator = "!=" if operator == "!" else operator
+    if operator not in _OPERATORS or _lower(name) not in _NAMES:
+        raise _InvalidExpressionError
+    fact = facts.get(_lower(name))
+    if fact is None:
         return True
-    met = _compare_brand(fact, operator, value) if name.lower() == "brand" else _compare(fact, operator, value)
+    met = _is_brand(fact, operator, value) if _lower(name) == "brand" else _holds(_order(fact, value), operator)
     # Upstream writes a false comparison as "name op value", with blanks, into a buffer of this size.
-    if not met and len(f"{name} {operator} {value}".encode(errors="surrogateescape")) >= _LONGEST_TEXT:
+    if not met and len(f"{name} {operator} {value}".encode(errors="surrogatepass")) >= _LONGEST_TEXT:
         raise _InvalidExpressionError
     return met
 
 
-def _compare_brand(fact: str, operator: str, value: str) -> bool:
+def _lower(text: str) -> str:
+    """Lower case as strcasecmp sees it: the letters of ASCII alone."""
+    return text.lower() if text.isascii() else text
+
+
+def _is_brand(fact: str, operator: str, value: str) -> bool:
     if operator not in ("=", "!="):
         raise _InvalidExpressionError
-    return (fact.lower() == value.lower()) == (operator == "=")
+    return (_lower(fact) == _lower(value)) == (operator == "=")
 
 
-def _compare(fact: str, operator: str, value: str) -> bool:
-    order = _order(_numbers(fact), _numbers(value))
-    return {
-        "=": order == 0,
-        "!=": order != 0,
-        "<": order < 0,
-        "<=": order <= 0,
-        ">": order > 0,
-        ">=": order >= 0,
-    }[operator]
+def _holds(order: int, operator: str) -> bool:
+    if operator == "!=":
+        return order != 0
+    return (order == 0 and "=" in operator) or (order < 0 and "<" in operator) or (order > 0 and ">" in operator)
 
 
-def _numbers(version: str) -> list[int]:
-    """The numbers of a version; an empty host fact counts as zero, an empty value never gets here."""
-    if not version:
-        return []
-    if not _VERSION.fullmatch(version):
+def _order(fact: str, value: str) -> int:
+    """-1, 0 or 1, part by part; the first difference decides, and what follows it is never read.
+
+    Where one side runs out, the other's rest counts as zero only when it is zeros and dots.
+    """
+    if not _VERSION.fullmatch(fact) or not _VERSION.fullmatch(value):
         raise _InvalidExpressionError
-    numbers = [int(part) for part in version.split(".") if part]
-    if any(number >= _TOO_BIG for number in numbers):
+    here = there = 0
+    while here < len(fact) and there < len(value):
+        one, here = _part(fact, here)
+        other, there = _part(value, there)
+        if one != other:
+            return 1 if one > other else -1
+    return bool(fact[here:].strip(".0")) - bool(value[there:].strip(".0"))
+
+
+def _part(version: str, start: int) -> tuple[int, int]:
+    """The number at ``start`` and where the next one begins."""
+    match = _PART.match(version, start)
+    if match is None or len(match[1]) > len(str(_TOO_BIG)) or int(match[1]) >= _TOO_BIG:
         raise _InvalidExpressionError
-    return numbers
-
-
-def _order(one: list[int], other: list[int]) -> int:
-    """Part by part; where one side runs out the other's rest counts as zero only when it is zeros."""
-    length = max(len(one), len(other))
-    padded = [side + [0] * (length - len(side)) for side in (one, other)]
-    return (padded[0] > padded[1]) - (padded[0] < padded[1])
+    return int(match[1]), match.end()

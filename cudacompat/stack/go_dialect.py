@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cudacompat.stack import semver
+from cudacompat.stack.gotext import trim_space
 
 # Longest first within a prefix, as upstream lists them: "!=" and "<=" before "<" and "=".
 _OPERATORS = ("!=", "<=", ">=", "=", "<", ">")
@@ -63,7 +64,7 @@ def _parse(formula: str) -> list[list[_Comparison]]:
 
 def _comparison(text: str) -> _Comparison | None:
     """None for what upstream skips: blank items and unknown names."""
-    if not text.strip():
+    if not trim_space(text):
         return None
     end = re.search("[<>=!]", text)
     if end is None:
@@ -94,8 +95,9 @@ def _unmet(groups: list[list[_Comparison]], facts: Mapping[str, str | None]) -> 
 def _first_unmet(group: list[_Comparison], facts: Mapping[str, str | None]) -> str | None:
     for factor in group:
         fact = facts.get(factor.name) or ""
-        matches = _MATCHES.get(factor.operator)
-        if matches is None or not matches(_order(factor, fact)):
+        if not factor.operator:
+            return "invalid operator "
+        if not _MATCHES[factor.operator](_order(factor, fact)):
             return f"unsatisfied condition: {factor} ({factor.name}={fact})"
     return None
 

@@ -1,4 +1,4 @@
-"""What `docker run --gpus` means by Docker and toolkit release, and which releases choose compat alike.
+"""What `docker run --gpus` means by Docker and toolkit release, and what each injection mode looks at.
 
 Sources: moby/moby daemon/devices_nvidia_linux.go (CDI first since 29.2.0), nvidia-container-toolkit CHANGELOG.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from packaging.version import InvalidVersion, Version
-
 from cudacompat.model.host import Injection
+from cudacompat.stack.releases import release
+from cudacompat.stack.requirements import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,17 @@ class ModeChoice:
     reason: str
 
 
-_LEGACY = ModeChoice("legacy", "Docker before 29.2.0, or without a CDI spec, uses the legacy hook")
-_CDI = ModeChoice("cdi", "Docker 29.2.0 and newer tries CDI first for --gpus")
-_CDI_FROM = Version("29.2.0")
+_CDI_FIRST = (29, 2)
+# moby's pull request 52704 (open in May 2026) would put the hook first again; sources were read up to Docker 29.
+_NOT_READ_FROM = (30,)
+_WRITES_SPEC = (1, 18)
+_OLD_DOCKER = ModeChoice("legacy", "Docker before 29.2.0 hands --gpus to the legacy hook")
+_FALLBACK = ModeChoice("legacy", "Docker falls back to the legacy hook where it finds no usable CDI spec")
+_UNKNOWN_DOCKER = ModeChoice("legacy", "Docker before 29.2.0, or without a usable CDI spec, uses the legacy hook")
+_CDI = ModeChoice("cdi", "Docker 29.2.0 or newer tries CDI first for --gpus")
+_SURE_CDI = ModeChoice(
+    "cdi", "Docker 29.2.0 or newer tries CDI first for --gpus, and toolkit 1.18 or newer writes the CDI spec"
+)
 _GENERATIONS = {
     "legacy": (
         ("1.17.3", "toolkit up to 1.17.3 (compat libraries are mounted)"),
@@ -31,7 +39,8 @@ _GENERATIONS = {
     ),
     "cdi": (
         ("1.17.4", "toolkit up to 1.17.4 (compat libraries are ignored)"),
-        ("1.17.8", "toolkit 1.17.5 to 1.19 (newer compat libraries come first)"),
+        ("1.17.8", "toolkit 1.17.5 to 1.17.8 (newer compat libraries come first where there is a linker cache)"),
+        ("1.19.1", "toolkit 1.18 or 1.19 (newer compat libraries come first)"),
         ("1.20.0", "toolkit 1.20 or newer (the compat library's branch list decides)"),
     ),
     "csv": (
@@ -42,18 +51,26 @@ _GENERATIONS = {
 
 
 def injections_of(docker: str | None, toolkit: str | None) -> tuple[ModeChoice, ...]:
-    """The modes that `docker run --gpus` may take, most likely first; fewer where versions are given.
+    """The modes that `docker run --gpus` may take with the runtime runc; fewer where versions are given.
 
     Docker 29.2.0 falls back to the hook where no CDI spec exists, so its version alone does not exclude
     the hook; toolkit releases from 1.18 on write that spec by themselves.
     """
-    engine = _version(docker)
-    if engine is not None and engine < _CDI_FROM:
-        return (_LEGACY,)
-    writes_spec = _version(toolkit)
-    if engine is not None and writes_spec is not None and writes_spec >= Version("1.18"):
-        return (_CDI,)
-    return (_LEGACY, _CDI) if engine is None else (_CDI, _LEGACY)
+    engine, tools = release(docker), release(toolkit)
+    if engine is None:
+        return (_UNKNOWN_DOCKER, _CDI)
+    if engine < _CDI_FIRST:
+        return (_OLD_DOCKER,)
+    if tools is not None and tools >= _WRITES_SPEC and engine < _NOT_READ_FROM:
+        return (_SURE_CDI,)
+    return (_CDI, _FALLBACK)
+
+
+def requirement_dialect(injection: str) -> Dialect | None:
+    """The evaluator that an injection mode runs on the image's formulas, None where nothing evaluates them."""
+    if injection in ("legacy", "enroot"):
+        return "c"
+    return "go" if injection == "csv" else None
 
 
 def compat_generations(injection: str, toolkit: str | None) -> tuple[tuple[str, str], ...]:
@@ -64,10 +81,3 @@ def compat_generations(injection: str, toolkit: str | None) -> tuple[tuple[str, 
     if toolkit is not None:
         return ((toolkit, f"toolkit {toolkit}"),)
     return _GENERATIONS.get(injection, (("1.20.0", "any toolkit release"),))
-
-
-def _version(text: str | None) -> Version | None:
-    try:
-        return Version(text) if text is not None else None
-    except InvalidVersion:
-        return None

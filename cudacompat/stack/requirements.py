@@ -36,33 +36,52 @@ def evaluate_requirements(
     return c_dialect.evaluate(requirements, facts, device_visible)
 
 
-def requirement_dialect(injection: str) -> Dialect | None:
-    """The evaluator that an injection mode runs, None where nothing evaluates the formulas."""
-    if injection in ("legacy", "enroot"):
-        return "c"
-    return "go" if injection == "csv" else None
-
-
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to meet a formula: a CUDA version from ``cuda`` on, or a driver branch with certain brands."""
+    """One way to meet a formula; what is None or empty is not asked for.
+
+    ``cuda`` is the CUDA version the driver must have at least, ``branch`` the first driver branch accepted
+    and ``below`` the first one that no longer is, ``brands`` the NVML brands accepted (lower case).
+    """
 
     cuda: str | None
     branch: int | None
     brands: tuple[str, ...]
+    below: int | None = None
+
+
+_TERM = re.compile(r"(cuda>=|driver>=|driver<)([0-9][0-9.]{0,99})|(brand=)([^<>=!]+)", re.IGNORECASE)
 
 
 def explain_requirement(formula: str) -> tuple[Alternative, ...]:
-    """The alternatives of a formula as NVIDIA's images write them, brands of one branch joined.
+    """The alternatives of a formula as NVIDIA's images write them, brands of one driver range joined.
 
-    Groups of another shape are left out: this is for telling a person, never for deciding.
+    Groups that nothing can meet, or that hold a term of another shape, are left out: this is for telling a
+    person, never for deciding.
     """
-    found: dict[tuple[str | None, int | None], list[str]] = {}
+    found: dict[tuple[str | None, int | None, int | None], list[str]] = {}
     for group in formula.split(" "):
-        cuda = re.search(r"(?:^|,)cuda>=([0-9.]+)", group, re.IGNORECASE)
-        branch = re.search(r"(?:^|,)driver>=([0-9]+)", group, re.IGNORECASE)
-        brand = re.search(r"(?:^|,)brand=(\w+)", group, re.IGNORECASE)
-        if cuda or branch:
-            key = (cuda[1] if cuda else None, int(branch[1]) if branch else None)
-            found.setdefault(key, []).extend([brand[1].lower()] if brand else [])
-    return tuple(Alternative(cuda, branch, tuple(dict.fromkeys(brands))) for (cuda, branch), brands in found.items())
+        terms = [_TERM.fullmatch(factor) for factor in group.split(",") if factor]
+        way = _alternative([(term[1] or term[3], term[2] or term[4]) for term in terms if term is not None])
+        if way is not None and all(terms):
+            found.setdefault((way.cuda, way.branch, way.below), []).extend(way.brands)
+    return tuple(
+        Alternative(cuda, branch, tuple(dict.fromkeys(brands)), below)
+        for (cuda, branch, below), brands in found.items()
+    )
+
+
+def _alternative(terms: Sequence[tuple[str, str]]) -> Alternative | None:
+    """A group's terms as one alternative, None where they are empty or contradict each other."""
+    cuda = _values(terms, "cuda>=")
+    brands = {value.lower() for value in _values(terms, "brand=")}
+    lower, upper = ([int(value.split(".")[0]) for value in _values(terms, name)] for name in ("driver>=", "driver<"))
+    branch, below = max(lower, default=None), min(upper, default=None)
+    impossible = branch is not None and below is not None and below <= branch
+    if not terms or len(cuda) > 1 or len(brands) > 1 or impossible:
+        return None
+    return Alternative(cuda[0] if cuda else None, branch, tuple(brands), below)
+
+
+def _values(terms: Sequence[tuple[str, str]], name: str) -> list[str]:
+    return [value for known, value in terms if known.lower() == name]

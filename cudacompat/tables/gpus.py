@@ -53,6 +53,20 @@ def _index() -> tuple[tuple[frozenset[str], GpuModel], ...]:
     return tuple(entries)
 
 
+@remembered
+def _spellings() -> dict[str, list[GpuModel]]:
+    """Products by their names as printed, without the vendor's prefix and in lower case."""
+    found: dict[str, list[GpuModel]] = {}
+    for row in rows("gpus"):
+        for name in [] if "prefix" in row else [row["name"], *row.get("aliases", [])]:
+            found.setdefault(_plain(name), []).extend(_models(row))
+    return found
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().split()).removeprefix("nvidia ")
+
+
 def _words(name: str) -> list[str]:
     """Lower-case words, with series and suffixes apart however they are written: RTX3060Ti, 1080ti."""
     spaced = re.sub(r"\b(rtx|gtx|gt|titan|tesla|quadro)(?=[a-z]?\d)", r"\1 ", name.lower())
@@ -75,7 +89,8 @@ def find_gpu(name: str) -> GpuModel:
     if profile is not None:
         return profile
     words = frozenset(_words(text))
-    found = _matching(words) or _matching(frozenset(word for word in words if not _MEMORY.fullmatch(word)))
+    sizeless = frozenset(word for word in words if not _MEMORY.fullmatch(word))
+    found = _spellings().get(_plain(text)) or _matching(words) or _matching(sizeless)
     if not found:
         raise UsageError(_unknown(name))
     kinds = {(m.compute_capability, m.gpu_class, frozenset(m.brands), m.forward_compat) for m in found}
@@ -110,9 +125,8 @@ def _matching(words: frozenset[str]) -> list[GpuModel]:
 
 
 def _unknown(name: str) -> str:
-    known = {model.name for model in gpus()}
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    near = difflib.get_close_matches(_plain(name), _spellings(), n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(_spellings()[plain][0].name for plain in near)}?" if near else "."
     return f"the GPU {name[:60]!r} is not in the table{hint} Or give --compute-capability."
 
 

@@ -34,7 +34,7 @@ NAMES = (
     "jetson",
 )
 GO_BACK = "go back to the bundled tables with: cudacompat data import --bundled"
-LARGEST = 16 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 
 
 def remembered(look_up: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -12,7 +12,8 @@ import pytest
 
 from cudacompat.binaries import read_fatbins
 from cudacompat.errors import TargetError
-from tests.support.binaries import ALLOC, EXEC, FIXTURES, NOBITS, Elf, Part, entry, region
+from cudacompat.model import Kernels
+from tests.support.binaries import ALLOC, EXEC, FIXTURES, NOBITS, Elf, Part, entry, observed, region
 
 EXPECTED = {
     name: {tuple(line.split()) for line in lines}
@@ -120,6 +121,20 @@ def test_regions(data: bytes, expected: set[tuple[str, str, str]]) -> None:
     assert read_fatbins(io.BytesIO(held)) == expected
     raw = region() + data
     assert read_fatbins(io.BytesIO(raw)) == expected
+
+
+def test_a_region_one_byte_longer_than_the_file_is_none() -> None:
+    data = region() + region(entry(), size=64 + 4096 + 1)
+    assert read_fatbins(io.BytesIO(data)) == set()
+    assert read_fatbins(io.BytesIO(data + b"x")) == {SM_80}
+
+
+def test_a_cut_anywhere_in_the_headers_loses_nothing() -> None:
+    data = Elf([Part(".rodata", bytes(8192) + region(entry(), entry(arch=90)))]).build()
+    at = data.index(b"\x50\xed\x55\xba")
+    expected = [Kernels("/opt/app/lib.so", ("80", "90"), (), layer="sha256:layer")]
+    for cut in (*range(at - 1, at + 90), at + 16 + 64 + 4096 + 3):
+        assert observed(data, pieces=(cut, 4096)) == expected
 
 
 @pytest.mark.parametrize(

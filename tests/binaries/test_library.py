@@ -42,7 +42,11 @@ def library(data: bytes, path: str = PATH) -> SharedLibrary | None:
     "strings_first", [True, False], ids=["strings before", "strings behind, as patchelf puts them"]
 )
 @pytest.mark.parametrize("apart", [0, 40_000, 3 << 20], ids=["close together", "some pieces apart", "3 MiB apart"])
-def test_names_and_paths(machine: int, strings_first: bool, apart: int) -> None:
+@pytest.mark.parametrize("head", [32 << 20, 1], ids=["all of the head kept", "one piece kept"])
+def test_names_and_paths(
+    machine: int, strings_first: bool, apart: int, head: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cudacompat.binaries.kept._HEAD", head)
     entries = [
         (SONAME, AT["libcuda.so.1"]),
         (NEEDED, AT["libcudart.so.12"]),
@@ -51,6 +55,8 @@ def test_names_and_paths(machine: int, strings_first: bool, apart: int) -> None:
     ]
     between = [Part(".data", bytes(apart))]
     parts = dynamic_parts(STRINGS, entries, strings_first=strings_first, between=between)
+    if not strings_first:
+        parts = [Part(".before", bytes(3 << 20)), *parts, Part(".after", bytes(1 << 20))]
     found = library(Elf(parts, machine).build())
     assert found is not None
     assert (found.soname, found.needed) == ("libcuda.so.1", ("libcudart.so.12", "libc.so.6"))
@@ -120,9 +126,11 @@ def note(text: str = JSON, owner: bytes = b"NVIDIA Corporation\0", desc_at: int 
         pytest.param(Part(NOTE_NAME, note(), NOBITS, align=4), None, id="no bytes in the file"),
     ],
 )
-def test_the_forward_compatibility_note(part: Part, expected: str | None) -> None:
-    for filling in (0, 50_000):
-        found = library(Elf([part, Part(".data", bytes(filling))]).build())
+def test_the_forward_compatibility_note(part: Part, expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cudacompat.binaries.kept._HEAD", 1)
+    for filling in (0, 50_000, 1 << 20):
+        before = [Part(".before", bytes(filling))] if part.flags else []
+        found = library(Elf([*before, part, Part(".data", bytes(filling))]).build())
         assert found is not None
         assert found.compat_note == expected
 

@@ -101,21 +101,6 @@ def test_a_large_compressed_cubin_counts_by_its_unpacked_size() -> None:
     assert found is not None
 
 
-def test_machines_are_counted_once_for_each_elf_file() -> None:
-    machines: dict[str, int] = {}
-    files = [
-        Elf([], 62).build(),
-        Elf([], 62).build(),
-        Elf([], 183).build(),
-        b"text",
-        (FIXTURES / "sm_75.cubin").read_bytes(),
-    ]
-    for data in files:
-        list(read_binary("/x", InPlace(data), "layer", machines=machines))
-        list(read_binary("/x", Streamed(data), "layer", machines=machines))
-    assert machines == {"x86_64": 4, "aarch64": 2}
-
-
 def test_payloads_are_not_read_where_the_file_can_seek() -> None:
     payload = 4 << 20
     content = InPlace(

@@ -78,8 +78,8 @@ def test_data_that_looks_like_code_does_not_count() -> None:
     ("machine", "function"), [(X86_64, x86(12090)), (AARCH64, arm(12090))], ids=["x86_64", "aarch64"]
 )
 def test_a_cut_between_pieces_loses_and_doubles_nothing(machine: int, function: bytes) -> None:
-    data = library(function, bytes(8192), function, machine=machine)
-    single = library(function, bytes(8192), machine=machine)
+    data = library(bytes(8192), function, bytes(8192), function, machine=machine)
+    single = library(bytes(8192), function, bytes(8192), machine=machine)
     at = data.index(function)
     for cut in range(at - 2, at + len(function) + 3):
         pieces = (cut, 4096)

@@ -12,7 +12,7 @@ from cudacompat.model import Component, HostFacts, ImageFacts
 from cudacompat.model.host import Injection
 from cudacompat.predict import predict
 from cudacompat.predict.verdict import GREEN, rank
-from tests.support.facts import compat, cudart, gpu, host, image, torch
+from tests.support.facts import compat, component, cudart, gpu, host, image, kernels, torch
 
 CUDA = ("8.0", "9.2", "10.2", "11.0", "11.4", "11.8", "12.1", "12.4", "12.8", "13.0", "13.2")
 DRIVERS = ("384.81", "418.39", "450.80.02", "470.57.02", "525.60.13", "535.104.05", "550.54.15", "570.26", "580.65.06", "595.45.04", "620.70.06")  # fmt: skip
@@ -114,3 +114,40 @@ def test_green_rests_on_a_driver_and_failing_on_an_error(facts: ImageFacts, mach
 
 def test_the_boards_of_these_tests_are_known() -> None:
     assert all(gpu(name).compute_capability for name in BOARDS)
+
+
+ODD = st.one_of(
+    st.none(),
+    st.sampled_from(
+        ["", "12", "12.4", "9" * 40 + ".1", "12.4.5.6.7.8.9", "2.6.0a0+ecf3bae.nv25.01", "x", "-1", "1e9", "\uff11\uff12.4"]
+    ),
+    st.text(max_size=12),
+)
+
+
+@st.composite
+def odd_images(draw: st.DrawFn) -> ImageFacts:
+    names = ("cudart", "torch", "tensorflow", "cudnn", "nvrtc", "cupy", "libcuda-compat", "x")
+    parts = [
+        component(
+            draw(st.sampled_from(names)),
+            draw(ODD),
+            draw(ODD),
+            found_by=draw(st.sampled_from(("dpkg", "env", "machine-code", "pip", "?"))),
+            path=draw(st.one_of(st.none(), st.sampled_from(("/usr/local/cuda/lib64/libcudart.so.12", "/x", "")))),
+            variant=draw(st.sampled_from((None, "cpu", "cu124", "rocm6"))),
+            linkage=draw(st.sampled_from((None, "static", "dynamic"))),
+        )
+        for _ in range(draw(st.integers(0, 4)))
+    ]
+    env = draw(st.dictionaries(st.sampled_from(("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA", "LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES")), st.text(max_size=30)))  # fmt: skip
+    package = draw(st.one_of(st.none(), st.text(alphabet="0123456789.", min_size=1, max_size=14)))
+    found = [kernels("/app/x", draw(st.sampled_from(("", "80", "90a 100f", "7", "abc"))), draw(st.sampled_from(("", "90:8.4", "100a:99.9"))))]  # fmt: skip
+    return image(*parts, env=env, compat_package=compat(package) if package else None, kernels=found)
+
+
+@settings(max_examples=150, deadline=None)
+@given(odd_images(), hosts())
+def test_an_image_may_claim_anything(facts: ImageFacts, machine: HostFacts) -> None:
+    verdict = predict(facts, machine).verdict
+    assert verdict.summary

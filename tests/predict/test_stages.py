@@ -57,6 +57,8 @@ ROWS: list[Row] = [
     ("compat off in toolkit 1.17.4", image(cudart("12.1"), compat_package=compat("530.30.02", cuda="12.1")), host("525.147.05", "RTX 3060", toolkit="1.17.4"), "runs-limited", None, None, "minor-version"),
     ("compat mounted before 1.17.4", image(cudart("12.1"), compat_package=compat("530.30.02", cuda="12.1")), host("525.147.05", "RTX 3060", toolkit="1.14.3"), "fails", "init", 804, None),
     ("branch that the package does not accept", image(cudart("10.0"), compat_package=compat("410.129", cuda="10.0")), host("396.26", "Tesla P4", toolkit="1.0.5"), "fails", "init", 803, None),
+    ("Orin's compat library offers its note's CUDA version", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note='{"CUDA version": "13.2"}'), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="12.6"), "runs", None, None, "forward-compat"),
+    ("a compat library without a readable version", image(cudart("13.0"), compat_package=compat("999999999999.1"), env=COMPAT_FIRST), host("575.57.08", "A100"), "unknown", None, None, None),
     # libcuda of the image
     ("stub in the library path is 34", image(cudart("12.4"), libraries=[STUB], env={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64/stubs"}), host("550.54.15"), "fails", "driver-library", 34, None),
     ("stub out of the path does not matter", image(cudart("12.4"), libraries=[STUB]), host("550.54.15"), "runs", None, None, "native"),
