@@ -37,6 +37,7 @@ class Reading:
     insecure: Sequence[str]
     mirrors: Sequence[str]
     progress: bool
+    nodes: str | None = None
 
 
 @click.command(
@@ -57,6 +58,12 @@ class Reading:
     show_default=True,
     help="The mildest outcome that makes the exit code other than 0.",
 )
+@option(
+    "--nodes",
+    metavar="FILE",
+    help="For workloads: the cluster's nodes, from 'kubectl get nodes -o json', 'scontrol show node' or "
+    "'sinfo -N -o %N|%G|%f|%P|%c'.",
+)
 @PROGRESS_OPTIONS
 def command(
     *,
@@ -67,6 +74,7 @@ def command(
     quick: bool,
     insecure: Sequence[str],
     mirrors: Sequence[str],
+    nodes: str | None,
     format_: str,
     output: str | None,
     fail_on: str,
@@ -88,11 +96,11 @@ def command(
     """
     check_output(output)
     facts = api.host_or_unknown(host, options)
-    reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress))
+    reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress), nodes=nodes)
     results: list[Result] = []
     codes: list[int] = []
     if workload_targets.is_command_line(targets):
-        other, outcome = workload_targets.check(targets, facts, lambda image: _inspect(image, reading))
+        other, outcome = workload_targets.check(targets, facts, lambda image: _inspect(image, reading), reading.nodes)
         results, codes, targets = [other], [exit_code(outcome, fail_on)], ()
     for target in targets:
         result, code = _check(target, facts, reading, fail_on, alone=len(targets) == 1)
@@ -106,7 +114,7 @@ def _check(target: str, host: HostFacts, reading: Reading, fail_on: str, *, alon
     """One target's result. Of several targets, one that cannot be read does not lose the others' reports."""
     try:
         if workload_targets.is_workload(target):
-            other, outcome = workload_targets.check(target, host, lambda image: _inspect(image, reading))
+            other, outcome = workload_targets.check(target, host, lambda image: _inspect(image, reading), reading.nodes)
             return other, exit_code(outcome, fail_on)
         report = api.report_on(_inspect(target, reading), host)
     except Exception as error:

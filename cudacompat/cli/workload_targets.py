@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cudacompat import api
+from cudacompat.cli.config import ignore_entries
 from cudacompat.model import HostFacts, ImageFacts, Report
 from cudacompat.model.prediction import Outcome
 from cudacompat.report import Other, Style
@@ -37,10 +38,19 @@ def is_workload(target: str) -> bool:
     return recognise(target, head.decode("utf-8-sig", "replace")) is not None
 
 
-def check(target: str | Sequence[str], host: HostFacts, inspect: Callable[[str], ImageFacts]) -> tuple[Other, Outcome]:
-    """Check a workload file, or the words of a command line; ``inspect`` reads one image."""
-    from cudacompat.workloads import ImageUse, check_command, check_workload
+def check(
+    target: str | Sequence[str], host: HostFacts, inspect: Callable[[str], ImageFacts], nodes: str | None
+) -> tuple[Other, Outcome]:
+    """Check a workload file, or the words of a command line; ``inspect`` reads one image.
+
+    ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo.
+    """
+    from cudacompat.workloads import ImageUse, Inventory, check_command, check_workload, ignores_from_config
     from cudacompat.workloads import report as form
+    from cudacompat.workloads.inventory_files import read_inventory
+
+    inventory = Inventory() if nodes is None else read_inventory(nodes)
+    ignores = ignores_from_config(ignore_entries())
 
     def check_image(use: ImageUse) -> Report:
         # The way a workload starts its image decides the injection mode where the user has not.
@@ -48,9 +58,9 @@ def check(target: str | Sequence[str], host: HostFacts, inspect: Callable[[str],
         return api.report_on(inspect(use.target or use.reference), facts)
 
     found = (
-        check_workload(target, check_image=check_image)
+        check_workload(target, inventory=inventory, check_image=check_image, ignores=ignores)
         if isinstance(target, str)
-        else check_command(target, check_image=check_image)
+        else check_command(target, inventory=inventory, check_image=check_image, ignores=ignores)
     )
 
     def text(style: Style) -> str:

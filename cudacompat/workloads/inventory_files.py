@@ -6,13 +6,31 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from cudacompat.errors import HostError
+from cudacompat.workloads.interface import Inventory
 from cudacompat.workloads.inventory import Fleet, FleetNode, Gres, SlurmNode, SlurmSite, Taint
 
 _NODE = re.compile(r"(?:^|\n)NodeName=(\S+)(.*?)(?=\n\s*\nNodeName=|\nNodeName=|\Z)", re.DOTALL)
 _GRES = re.compile(r"(gpu|shard|mps)(?::([^:,()]+(?::[^:,()\d][^:,()]*)?))?:(\d+)")
 MAX_NODES = 100_000
+MAX_BYTES = 256 << 20
+
+
+def read_inventory(path: str) -> Inventory:
+    """Read a file with nodes: JSON is a Kubernetes fleet, anything else a Slurm site. Raises HostError."""
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise HostError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > MAX_BYTES:
+        raise HostError(f"{path} is larger than {MAX_BYTES >> 20} MiB; give the nodes alone")
+    text = raw.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith(("{", "[")):
+        return Inventory(fleet=read_fleet(text, path))
+    return Inventory(site=read_site(text, path))
 
 
 def read_fleet(text: str, path: str) -> Fleet:
@@ -75,16 +93,20 @@ def _list(value: object) -> list[dict[str, object]]:
 def read_site(text: str, path: str) -> SlurmSite:
     """Read `scontrol show node`, or `sinfo -N -h -o "%N|%G|%f|%P|%c"`, or `sinfo -o "%P|%N|%G|%f|%c"` lines.
 
-    What neither says (ConstrainDevices, the version before scontrol) stays unknown. Raises HostError when
-    no node is found.
+    A line of cgroup.conf (ConstrainDevices=yes) may stand in the same text. What it does not say stays
+    unknown. Raises HostError when no node is found.
     """
     nodes = tuple(_scontrol(text)) or tuple(_sinfo(text))
     if not nodes:
         raise HostError(f"{path}: no nodes found; give scontrol show node, or sinfo -N -o '%N|%G|%f|%P|%c'")
     version = re.search(r"\bVersion=(\d+)\.(\d+)", text)
     default = re.search(r"(?:^|[|\s])([\w-]+)\*(?=[|\s]|$)", text)
+    constrain = re.search(r"^\s*ConstrainDevices\s*=\s*(yes|no)\b", text, re.MULTILINE | re.IGNORECASE)
     return SlurmSite(
-        nodes, (int(version[1]), int(version[2])) if version else None, None, default[1] if default else None
+        nodes,
+        (int(version[1]), int(version[2])) if version else None,
+        constrain[1].lower() == "yes" if constrain else None,
+        default[1] if default else None,
     )
 
 

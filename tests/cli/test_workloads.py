@@ -78,3 +78,30 @@ def test_a_broken_manifest_is_one_sentence(run: Run, tmp_path: Path) -> None:
     result = run("check", str(path), *DRIVER)
     assert result.exit_code == 4
     assert "pod.yaml, line" in result.stderr
+
+
+def test_the_nodes_of_the_cluster_are_used(run: Run, tmp_path: Path) -> None:
+    job, nodes = tmp_path / "job.sbatch", tmp_path / "nodes.txt"
+    job.write_text("#!/bin/bash\n#SBATCH --gres=gpu:A100:1\nsrun python t.py\n")
+    nodes.write_text("NODELIST|GRES|PARTITION\ng1|gpu:a100:4|gpu*\nConstrainDevices=yes\n")
+    document = json.loads(run("check", str(job), *DRIVER, "--nodes", str(nodes), "--format", "json").stdout)
+    assert [f["rule"] for f in document["findings"]] == ["S15"]
+    assert "S15" not in [r["rule"] for r in document["not_judged"]]
+
+
+def test_the_config_file_silences_with_a_reason(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "train.sbatch"
+    path.write_text(SEED.format(tasks=4))
+    Path("cudacompat.toml").write_text('[[ignore]]\nrule = "S04"\nreason = "a test of the scheduler"\n')
+    result = run("check", str(path), *DRIVER, "--format", "json")
+    assert result.exit_code == 0
+    assert [(s["rule"], s["reason"]) for s in json.loads(result.stdout)["suppressed"]] == [
+        ("S04", "a test of the scheduler")
+    ]
+
+
+@pytest.mark.parametrize("rule", ["S04", "k15", "V01"])
+def test_explain_knows_the_rules_of_workloads(run: Run, rule: str) -> None:
+    result = run("explain", rule)
+    assert result.exit_code == 0
+    assert rule.upper() in result.stdout

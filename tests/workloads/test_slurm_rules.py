@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cudacompat.model import Coverage, ImageConfig, ImageFacts, Target
 from cudacompat.workloads import Inventory, check_text
 from cudacompat.workloads.inventory import Gres, SlurmNode, SlurmSite
 
@@ -219,3 +220,25 @@ def test_rules_that_wait_for_the_site_are_named_and_raise_nothing() -> None:
     assert {"S15", "S16", "S27"} <= set(waiting)
     assert "sinfo" in waiting["S15"]
     assert not {"S15", "S16"} & {f.rule for f in report.findings}
+
+
+def enroot_image(*env: str) -> Inventory:
+    config = ImageConfig("linux/amd64", env=env)
+    facts = ImageFacts(Target("image", "a/b:1", "registry"), config, Coverage("config", True, 0, 1))
+    return Inventory(images={"a/b:1": facts})
+
+
+@pytest.mark.parametrize(
+    ("env", "export", "expected"),
+    [
+        ((), "", {"S33", "S40"}),
+        (("NVIDIA_VISIBLE_DEVICES=all",), "", {"S40"}),
+        (("NVIDIA_DRIVER_CAPABILITIES=compute",), "", {"S33"}),
+        (("NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"), "", set()),
+        (("NVIDIA_DRIVER_CAPABILITIES=compute",), "export NVIDIA_VISIBLE_DEVICES=all\n", set()),
+    ],
+    ids=["S33 and S40: a plain image", "S40 alone", "S33 alone", "neither", "exported in the script"],
+)
+def test_enroot_needs_the_images_variables(env: tuple[str, ...], export: str, expected: set[str]) -> None:
+    text = script(GPU, export + "srun --container-image=a/b:1 python t.py")
+    assert rules_of(text, enroot_image(*env)) & {"S33", "S40"} == expected
