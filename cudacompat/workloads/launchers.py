@@ -18,6 +18,8 @@ _WRAPPERS = frozenset({"exec", "time", "nohup", "command", "sudo", "stdbuf", "un
 _VALUE_WRAPPERS = frozenset({"timeout", "nice", "ionice", "taskset", "numactl", "chrt"})
 _PYTHON = re.compile(r"python[\d.]*$")
 _TORCH_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+# How servers name the number of GPUs a model is split over: vLLM, text-generation-inference, SGLang.
+_SPLIT_OPTIONS = ("--tensor-parallel-size", "-tp", "--num-shard", "--tp-size", "--tp")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -134,7 +136,7 @@ def _python(arguments: tuple[str, ...]) -> Launcher:
 def _server(program: Program, arguments: tuple[str, ...]) -> Launcher:
     return Launcher(
         program,
-        tensor_parallel=_number(arguments, "--tensor-parallel-size", "-tp"),
+        tensor_parallel=_number(arguments, *(_SPLIT_OPTIONS if program != "python" else _SPLIT_OPTIONS[:1])),
         pipeline_parallel=_number(arguments, "--pipeline-parallel-size", "-pp"),
     )
 

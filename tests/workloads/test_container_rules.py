@@ -44,6 +44,8 @@ BAD = [
     ("D12", "docker run --gpus ALL a/b:1", NONE),
     ("D12", "docker run --gpus 1.5 a/b:1", NONE),
     ("D13", "docker run --gpus all vllm/vllm-openai:v0.8.5 --model m --tensor-parallel-size 1", NONE),
+    ("D13", "docker run --gpus all ghcr.io/huggingface/text-generation-inference:2.0 --model-id m --num-shard 1", NONE),
+    ("D13", "docker run --gpus all a/b:1 torchrun --nproc_per_node=1 t.py", NONE),
     ("D14", "podman run --gpus all a/b:1", NONE),
     ("D15", "docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 a/b:1", NONE),
     ("V01", "docker run --gpus all -e CUDA_VISIBLE_DEVICES=0,0 a/b:1", NONE),

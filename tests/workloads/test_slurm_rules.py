@@ -119,6 +119,12 @@ GOOD = [
     ("S04", "the step asks for one task", script(GPU + "|--ntasks-per-node=4", "srun --ntasks-per-node=1 torchrun --nproc_per_node=4 t.py"), NONE),
     ("S04", "as many as are visible", script(GPU, "srun torchrun --nproc_per_node=gpu t.py"), NONE),
     ("S04", "two nodes, all processes counted", script(GPU + "|-N2", "srun accelerate launch --num_machines 2 --num_processes 8 t.py"), NONE),
+    (
+        "S04",
+        "of two requests the larger counts",
+        script("--gres=gpu:4|--gpus-per-node=2", "srun torchrun --nproc_per_node=4 t.py"),
+        NONE,
+    ),
     ("S05", "exclusive with GPUs", script("--exclusive|" + GPU, "srun torchrun --nproc_per_node=4 t.py"), NONE),
     ("S05", "exclusive for a CPU program", script("--exclusive", "srun ./simulate"), NONE),
     ("S06", "one of them", script("--gres=gpu:4"), NONE),

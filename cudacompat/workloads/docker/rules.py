@@ -209,7 +209,9 @@ def idle(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
         launcher = find_launcher(
             run.command if run.command[:1] and not run.command[0].startswith("-") else ("server", *run.command)
         )
-        single = launcher.model_gpus == 1 or (launcher.processes == 1 and any("nproc" in w for w in run.command))
+        single = 1 in (launcher.model_gpus, launcher.total) or (
+            launcher.processes == 1 and any("nproc" in w for w in run.command)
+        )
         if single and any(flag.count == -1 for flag in run.gpu_requests):
             yield Hit(
                 run.line,
