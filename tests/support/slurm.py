@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +68,7 @@ def slurm(folder: Path, *, constrain: bool = False) -> Iterator[Cluster]:
             started.append(_start(cluster, "slurmd", "-D", "-N", name))
         _wait_until_idle(cluster)
         yield cluster
+        _end_jobs(cluster)
     finally:
         for process in reversed(started):
             process.terminate()
@@ -103,9 +104,9 @@ def _munge(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def _wait(ready: object, message: str, seconds: float = 60) -> None:
+def _wait(ready: Callable[[], bool], message: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
-    while not ready():  # type: ignore[operator]
+    while not ready():
         if time.monotonic() > end:
             raise RuntimeError(message)
         time.sleep(0.2)
@@ -117,6 +118,12 @@ def _wait_until_idle(cluster: Cluster) -> None:
         return len(set(found)) == len(NODES)
 
     _wait(idle, f"the nodes did not come up: {cluster.run('sinfo', '-N').stdout}")
+
+
+def _end_jobs(cluster: Cluster) -> None:
+    """Cancel what still runs and wait for it: a job's step outlives the daemons otherwise."""
+    cluster.run("scancel", "-u", "root")
+    _wait(lambda: not cluster.run("squeue", "-h").stdout.strip(), "jobs did not end")
 
 
 def _configure(folder: Path, *, constrain: bool) -> None:
