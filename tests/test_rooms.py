@@ -21,6 +21,7 @@ ALLOWED = {
     "predict": BASE | {"stack", "tables"},
     "host": BASE | {"tables"},
     "sources": BASE | {"layers"},
+    "workloads": BASE | {"tables", "report"},
     "report": BASE | {"predict", "tables"},
 }
 

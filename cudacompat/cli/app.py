@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "cudacompat.cli.check:command",
     "inspect": "cudacompat.cli.inspect:command",
     "host": "cudacompat.cli.host:command",
+    "devices": "cudacompat.cli.devices:command",
     "matrix": "cudacompat.cli.matrix:command",
     "explain": "cudacompat.cli.explain:command",
     "data": "cudacompat.cli.data:command",

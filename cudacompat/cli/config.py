@@ -35,6 +35,18 @@ def default_map(command: click.Command, name: str) -> dict[str, Any]:
     return _by_parameter(command, name, table, path, trusted=bool(named))
 
 
+def ignore_entries() -> list[Mapping[str, object]]:
+    """The ``[[ignore]]`` entries of the file: findings of workloads that are silenced, with reasons."""
+    named = os.environ.get(VARIABLE)
+    path = Path(named or FILE)
+    if not named and not path.is_file():
+        return []
+    entries = _load(path).get("ignore", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise click.UsageError(f"{path}: ignore must be a list of tables: [[ignore]] with rule and reason.")
+    return entries
+
+
 def _load(path: Path) -> Mapping[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from cudacompat.cli.options import OUTPUT_OPTIONS, Command
 from cudacompat.cli.output import check_output, emit, style_for
+from cudacompat.predict.rules import Rule
 
 
 @click.command(
@@ -22,6 +25,7 @@ def command(subject: str | None, format_: str, output: str | None) -> int:
     cudacompat explain 804
     cudacompat explain CUDA_ERROR_NO_BINARY_FOR_GPU
     cudacompat explain requirement-refused
+    cudacompat explain S04                      a rule on workloads
     cudacompat explain                          lists them all
     """
     from cudacompat.report import explanation
@@ -33,9 +37,23 @@ def command(subject: str | None, format_: str, output: str | None) -> int:
         listed = explanation.list_document
         emit(text(listed()) if format_ == "json" else explanation.list_text(style), output)
         return 0
-    found = explanation.find(subject)
+    found = _workload_rule(subject) or explanation.find(subject)
     if format_ == "json":
         emit(text(explanation.explain_document(found)), output)
     else:
         emit(explanation.explain_text(found, style), output)
     return 0
+
+
+def _workload_rule(subject: str) -> Rule | None:
+    """A rule on workloads by its id, such as S04, in the form of the other rules."""
+    if not re.fullmatch(r"[A-Za-z]\d{2}", subject):
+        return None
+    from cudacompat.workloads import rule_cards
+
+    for card in rule_cards():
+        if card.id == subject.upper():
+            waits = f" Judged only with facts about: {', '.join(card.needs)}." if card.needs else ""
+            cause = f"A workload's text; level {card.level}. Known from: {card.source}.{waits}"
+            return Rule(card.id, None, f"{card.title}.", cause, "cudacompat check FILE names the line.", card.fix)
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from cudacompat.report.interface import Render, Result, Unread
+from cudacompat.report.interface import Other, Render, Result, Unread
 from cudacompat.report.style import Style
 
 # Name on the command line -> module with a function ``render(results, style) -> str``.
@@ -13,7 +13,7 @@ FORMATS = {
     "json": "cudacompat.report.json",
 }
 
-__all__ = ["FORMATS", "Render", "Result", "Style", "Unread", "renderer"]
+__all__ = ["FORMATS", "Other", "Render", "Result", "Style", "Unread", "renderer"]
 
 
 def renderer(name: str) -> Render:

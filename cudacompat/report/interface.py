@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cudacompat.model import Report
+from cudacompat.model import Finding, Report
 from cudacompat.report.style import Style
 
 
@@ -18,7 +18,20 @@ class Unread:
     error: str
 
 
-Result = Report | Unread
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A result that is no single image's report, such as a workload's.
+
+    ``findings`` serve every format; ``document`` is its JSON form and ``text`` writes it for a person.
+    """
+
+    reference: str
+    findings: tuple[Finding, ...]
+    document: dict[str, object]
+    text: Callable[[Style], str]
+
+
+Result = Report | Unread | Other
 
 
 class Render(Protocol):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from cudacompat.report.document import REPORTS_SCHEMA, Document, report_document
-from cudacompat.report.interface import Result, Unread
+from cudacompat.report.interface import Other, Result, Unread
 from cudacompat.report.style import Style
 
 
@@ -21,6 +21,8 @@ def render(results: Sequence[Result], style: Style) -> str:
 def _entry(result: Result) -> Document:
     if isinstance(result, Unread):
         return {"target": {"reference": result.reference}, "error": result.error}
+    if isinstance(result, Other):
+        return result.document
     return report_document(result)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from cudacompat.model import Evidence, Finding, Remedy, Report, Scenario, Stage, Verdict
 from cudacompat.report.host_text import host_line
 from cudacompat.report.image_text import coverage_lines
-from cudacompat.report.interface import Result, Unread
+from cudacompat.report.interface import Other, Result, Unread
 from cudacompat.report.style import Style
 
 _OUTCOMES = {
@@ -38,9 +38,15 @@ _MOST_SCENARIOS = 12
 
 def render(results: Sequence[Result], style: Style) -> str:
     """All reports, one after another, with an empty line between them."""
-    blocks = [_unread(item, style) if isinstance(item, Unread) else _report(item, style) for item in results]
+    blocks = [_block(item, style) for item in results]
     separator = "" if style.quiet else "\n"
     return separator.join(block for block in blocks if block)
+
+
+def _block(item: Result, style: Style) -> str:
+    if isinstance(item, Other):
+        return item.text(style)
+    return _unread(item, style) if isinstance(item, Unread) else _report(item, style)
 
 
 def _unread(item: Unread, style: Style) -> str:

@@ -1,0 +1,70 @@
+"""Targets of ``cudacompat check`` that are workloads: files that name images, or a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cudacompat import api
+from cudacompat.cli.config import ignore_entries
+from cudacompat.model import HostFacts, ImageFacts, Report
+from cudacompat.model.prediction import Outcome
+from cudacompat.report import Other, Style
+
+_HEAD = 4 << 20
+_COMMANDS = frozenset({"docker", "podman", "nvidia-docker", "nerdctl", "srun"})
+
+
+def is_command_line(targets: Sequence[str]) -> bool:
+    """Whether the targets are the words of one command (``-- docker run ...``)."""
+    return len(targets) > 1 and targets[0] in _COMMANDS
+
+
+def is_workload(target: str) -> bool:
+    """Whether the target is a file whose content is a workload."""
+    path = Path(target)
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, ValueError):
+        return False
+    if b"\0" in head[:4096]:
+        return False
+    from cudacompat.workloads.recognise import recognise
+
+    return recognise(target, head.decode("utf-8-sig", "replace")) is not None
+
+
+def check(
+    target: str | Sequence[str], host: HostFacts, inspect: Callable[[str], ImageFacts], nodes: str | None
+) -> tuple[Other, Outcome]:
+    """Check a workload file, or the words of a command line; ``inspect`` reads one image.
+
+    ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo.
+    """
+    from cudacompat.workloads import ImageUse, Inventory, check_command, check_workload, ignores_from_config
+    from cudacompat.workloads import report as form
+    from cudacompat.workloads.inventory_files import read_inventory
+
+    inventory = Inventory() if nodes is None else read_inventory(nodes)
+    ignores = ignores_from_config(ignore_entries())
+
+    def check_image(use: ImageUse) -> Report:
+        # The way a workload starts its image decides the injection mode where the user has not.
+        facts = replace(host, injection=use.injection) if use.injection and host.injection is None else host
+        return api.report_on(inspect(use.target or use.reference), facts)
+
+    found = (
+        check_workload(target, inventory=inventory, check_image=check_image, ignores=ignores)
+        if isinstance(target, str)
+        else check_command(target, inventory=inventory, check_image=check_image, ignores=ignores)
+    )
+
+    def text(style: Style) -> str:
+        return form.text(found, style)
+
+    other = Other(found.path, found.findings, form.document(found, host, api.tool()), text)
+    return other, form.verdict(found).outcome
