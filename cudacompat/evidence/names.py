@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from cudacompat.model import Component, Evidence
 
+# No real name or version comes near; an image may write anything.
+_LONGEST = 200
 # Wheels whose own version is the CUDA version that they belong to.
 _OWN_VERSION_IS_CUDA = ("cudart", "nvrtc", "nvjitlink", "cupti", "cuda-toolkit", "nvcc", "nvtx")
 _FRAMEWORKS = {
@@ -46,6 +48,8 @@ _FRAMEWORKS = {
 _WHEEL_PARTS = {"cuda-runtime": "cudart", "cuda-nvrtc": "nvrtc", "cuda-cupti": "cupti", "cuda-nvcc": "nvcc"}
 _SYSTEM = (
     (re.compile(r"cuda-cudart-(\d+)-(\d+)"), "cudart"),
+    # Debian's and Ubuntu's own package; the others are NVIDIA's.
+    (re.compile(r"libcudart\d+(?:\.\d+)?()()"), "cudart"),
     (re.compile(r"cuda-compat-(?:orin-)?(\d+)-(\d+)"), "libcuda-compat"),
     (re.compile(r"cuda-nvrtc-(\d+)-(\d+)"), "nvrtc"),
     (re.compile(r"libnvjitlink-(\d+)-(\d+)"), "nvjitlink"),
@@ -61,8 +65,8 @@ _SYSTEM = (
     (re.compile(r"(?:libnvinfer\d*|tensorrt)()()"), "tensorrt"),
     (
         re.compile(
-            r"(?:libcuda1|cuda-drivers(?:-\d+)?|nvidia-utils(?:-\d+)?|libnvidia-compute-\d+|nvidia-driver-cuda-libs"
-            r"|nvidia-driver(?:-\d+)?)()()"
+            r"(?:libcuda1|cuda-drivers(?:-\d+)?|nvidia-utils(?:-\d+(?:-server)?)?|libnvidia-compute-\d+(?:-server)?"
+            r"|nvidia-driver-cuda-libs|nvidia-driver(?:-\d+(?:-server)?(?:-open)?)?)()()"
         ),
         "driver",
     ),
@@ -81,11 +85,13 @@ class Named:
 
 def system_package(name: str, version: str) -> Named | None:
     """A Debian, RPM or Alpine package, None when it is no CUDA part."""
+    if len(name) > _LONGEST or len(version) > _LONGEST:
+        return None
     for pattern, component in _SYSTEM:
         match = pattern.fullmatch(name)
         if match:
             bare = bare_version(version)
-            cuda = ".".join(part for part in match.groups() if part) or None
+            cuda = ".".join(part for part in match.groups() if part) or _own_cuda(component, bare)
             tagged = re.search(r"\+cuda(\d+\.\d+)", version)
             return Named(component, bare, tagged[1] if tagged else cuda)
     return None
@@ -98,6 +104,8 @@ def bare_version(version: str) -> str:
 
 def wheel(name: str, version: str) -> Named | None:
     """A Python distribution, None when it is no CUDA part. Names count in any spelling of PEP 503."""
+    if len(name) > _LONGEST or len(version) > _LONGEST:
+        return None
     name = re.sub(r"[-_.]+", "-", name).lower()
     bare, _, tag = version.partition("+")
     cupy = re.fullmatch(r"cupy(?:-cuda(\d+)x?)?", name)
@@ -108,7 +116,7 @@ def wheel(name: str, version: str) -> Named | None:
         return Named("jax-cuda", bare, plugin[1])
     known = _FRAMEWORKS.get(name)
     if known is not None:
-        cuda = ".".join(version.split(".")[:2]) if known in _OWN_VERSION_IS_CUDA else cuda_of_tag(tag)
+        cuda = _own_cuda(known, version) or cuda_of_tag(tag)
         return Named(known, version, cuda, _variant(name, tag))
     return _nvidia_wheel(name, version)
 
@@ -125,8 +133,12 @@ def _nvidia_wheel(name: str, version: str) -> Named | None:
     if match is None or match[1] in ("ml-py", "pip", "pyindex", "dali", "modelopt"):
         return None
     part = _WHEEL_PARTS.get(match[1], match[1])
-    own = ".".join(version.split(".")[:2]) if part in _OWN_VERSION_IS_CUDA else None
-    return Named(part, version, own or match[2])
+    return Named(part, version, _own_cuda(part, version) or match[2])
+
+
+def _own_cuda(part: str, version: str) -> str | None:
+    """The CUDA version of a part that carries it as its own."""
+    return ".".join(version.split(".")[:2]) if part in _OWN_VERSION_IS_CUDA else None
 
 
 def cuda_of_tag(tag: str) -> str | None:

@@ -5,19 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from cudacompat.evidence import names
 from cudacompat.evidence.interface import Note, Observation
-from cudacompat.model import Component, Evidence
+from cudacompat.model import Evidence
 
 _MIB = 1 << 20
+# A full desktop has some 3,000 packages, the longest paragraph some 30 kB.
+_MOST_PARAGRAPHS = 100_000
+_LONGEST_PARAGRAPH = 1 << 18
+_LONGEST_BUILD = 200
+# Packages that are there in a CPU and in a CUDA build under one name.
+_BUILT_FOR_CPU = ("torch", "tensorflow", "jaxlib", "xgboost", "onnxruntime")
+# States in which dpkg has unpacked a package's files.
+_PRESENT = ("installed", "unpacked", "half-configured", "triggers-awaited", "triggers-pending")
 
 
-def _component(found_by: str, name: str, version: str, path: str, layer: str) -> Iterator[Component]:
-    named = names.system_package(name, version)
-    if named is not None:
-        evidence = Evidence("package", path, f"{name} {version}", layer)
-        yield names.component(named, found_by, evidence, None)
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A database of paragraphs: what finds its package names, and the fields' names."""
+
+    found_by: str
+    name: str
+    version: str
+    fields: re.Pattern[str]
+
+
+_DEB = _Format("dpkg", "Package", "Version", re.compile(r"^(Package|Version|Status):([^\n]*)", re.MULTILINE))
+_APK = _Format("apk", "P", "V", re.compile(r"^([PV]):([^\n]*)", re.MULTILINE))
 
 
 class Dpkg:
@@ -25,15 +41,11 @@ class Dpkg:
 
     name = "dpkg"
     pattern = r"/var/lib/dpkg/status(?:\.d/[^/]+)?"
-    max_size = 64 * _MIB
+    max_size = 32 * _MIB
 
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
-        """One component for each CUDA package that is installed."""
-        for stanza in data.decode("utf-8", "replace").split("\n\n"):
-            fields = dict(re.findall(r"^(Package|Version|Status): *(.*?) *$", stanza, re.MULTILINE))
-            installed = fields.get("Status", "install ok installed").endswith(" installed")
-            if installed and "Package" in fields and "Version" in fields:
-                yield from _component("dpkg", fields["Package"], fields["Version"], path, layer)
+        """One component for each CUDA package whose files are there."""
+        return _packages(_DEB, path, data, layer)
 
 
 class Apk:
@@ -41,14 +53,42 @@ class Apk:
 
     name = "apk"
     pattern = r"/(?:usr/)?lib/apk/db/installed"
-    max_size = 64 * _MIB
+    max_size = 32 * _MIB
 
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
         """One component for each CUDA package."""
-        for stanza in data.decode("utf-8", "replace").split("\n\n"):
-            fields = dict(re.findall(r"^([PV]):(.*)$", stanza, re.MULTILINE))
-            if "P" in fields and "V" in fields:
-                yield from _component("apk", fields["P"], fields["V"], path, layer)
+        return _packages(_APK, path, data, layer)
+
+
+def _packages(known: _Format, path: str, data: bytes, layer: str) -> Iterator[Observation]:
+    for number, paragraph in enumerate(_paragraphs(data, known.name.encode() + b":")):
+        if number == _MOST_PARAGRAPHS:
+            yield Note(f"{path} has more than {_MOST_PARAGRAPHS} packages: the rest was not read")
+            return
+        fields = {field: value.strip() for field, value in known.fields.findall(paragraph)}
+        name, version = fields.get(known.name), fields.get(known.version)
+        present = fields.get("Status", "installed").rpartition(" ")[2] in _PRESENT
+        named = names.system_package(name, version) if name and version and present else None
+        if named is not None:
+            yield names.component(named, known.found_by, Evidence("package", path, f"{name} {version}", layer), None)
+
+
+def _paragraphs(data: bytes, marker: bytes) -> Iterator[str]:
+    """The paragraphs of a database that have a line beginning with ``marker``.
+
+    Jumps from one to the next: blank lines by the million, or one paragraph without an end, cost no more
+    than reading them once.
+    """
+    line = b"\n" + marker
+    at = 0 if data.startswith(marker) else data.find(line)
+    end = 0
+    while at >= 0:
+        lowest = max(end, at - _LONGEST_PARAGRAPH)
+        start = max(lowest, data.rfind(b"\n\n", lowest, at + 1))
+        end = data.find(b"\n\n", at + 1, at + _LONGEST_PARAGRAPH)
+        end = end if end >= 0 else min(at + _LONGEST_PARAGRAPH, len(data))
+        yield data[start:end].decode("utf-8", "replace")
+        at = data.find(line, end)
 
 
 class Conda:
@@ -73,9 +113,10 @@ class Conda:
         named = names.wheel(name, version)
         if named is None:
             return
-        build = str(record.get("build", ""))
+        build = record.get("build")
+        build = build[:_LONGEST_BUILD] if isinstance(build, str) else ""
         cuda = named.cuda or _cuda_of_build(name, version, build)
-        variant = "cpu" if re.search(r"(?:^|_)cpu", build) and named.name == "torch" else named.variant
+        variant = "cpu" if re.search(r"(?:^|_)cpu", build) and named.name in _BUILT_FOR_CPU else named.variant
         evidence = Evidence("package", path, f"{name} {version} {build}".strip(), layer)
         found = names.Named(named.name, version, cuda, variant)
         yield names.component(found, "conda", evidence, path)
