@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from types import MappingProxyType
 from cudacompat.evidence import config, libraries
 from cudacompat.evidence.interface import Note, Observation, Value
 from cudacompat.evidence.join import join_components, join_libraries
+from cudacompat.evidence.ldconfig import directories
 from cudacompat.layers.interface import OpenImage
 from cudacompat.layers.merge import Item, Merged
 from cudacompat.model import CompatDirectory, Component, Coverage, Evidence, ImageFacts, Kernels, SharedLibrary
@@ -19,7 +19,6 @@ from cudacompat.model import CompatDirectory, Component, Coverage, Evidence, Ima
 Found = tuple[Observation, ...]
 
 _COMPAT_ROOT = "/usr/local/cuda/compat"
-_MOST_INCLUDES = 8
 
 
 def assemble(image: OpenImage, merged: Merged[Found], coverage: Coverage, machines: Mapping[str, int]) -> ImageFacts:
@@ -41,9 +40,9 @@ def assemble(image: OpenImage, merged: Merged[Found], coverage: Coverage, machin
         libraries=shared,
         compat=_compat(shared, merged),
         kernels=tuple(_kernels(seen)),
-        files=tuple(sorted(library.path for library in shared)) + _cache(merged),
+        files=(*sorted(library.path for library in shared), *(p for p, v in values.items() if v.name == "ld.so.cache")),
         links=MappingProxyType({path: target for path, target in merged.links.items() if _link_matters(path)}),
-        ld_so_conf=_ld_so_conf(values),
+        ld_so_conf=directories({path: value.text for path, value in values.items() if value.name == "ld.so.conf"}),
         os_release=MappingProxyType(_os_release(values, merged)),
         machines=MappingProxyType(dict(machines)),
         evidence=_evidence(image, components),
@@ -80,37 +79,10 @@ def _compat(shared: tuple[SharedLibrary, ...], merged: Merged[Found]) -> tuple[C
     return tuple(sorted(found, key=lambda directory: (not directory.standard, directory.directory)))
 
 
-def _cache(merged: Merged[Found]) -> tuple[str, ...]:
-    return tuple(item.path for item in merged.items if item.path == "/etc/ld.so.cache")
-
-
 def _link_matters(path: str) -> bool:
     """Links of the CUDA world, and folders' links near the root that a library path may lead through."""
     name = posixpath.basename(path)
     return "cuda" in path or "compat" in path or name.startswith("libn") or path.count("/") <= 3
-
-
-def _ld_so_conf(values: Mapping[str, Value]) -> tuple[str, ...]:
-    """The directories that ldconfig would read, in its order.
-
-    Every distribution's main file includes the folder; where a reduced image has only the folder, that is
-    taken as given.
-    """
-    texts = {path: value.text for path, value in values.items() if value.name == "ld.so.conf"}
-    main = texts.get("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf")
-    return tuple(dict.fromkeys(_directories(main, texts, 0)))
-
-
-def _directories(text: str, texts: Mapping[str, str], depth: int) -> Iterator[str]:
-    for raw in text.splitlines():
-        line = raw.partition("#")[0].strip()
-        if line.startswith("include") and depth < _MOST_INCLUDES:
-            for pattern in line.split()[1:]:
-                whole = pattern if pattern.startswith("/") else posixpath.join("/etc", pattern)
-                for path in sorted(fnmatch.filter(texts, whole)):
-                    yield from _directories(texts[path], texts, depth + 1)
-        elif line.startswith("/"):
-            yield posixpath.normpath(re.split(r"[\s=:,]", line)[0])
 
 
 def _os_release(values: Mapping[str, Value], merged: Merged[Found]) -> dict[str, str]:
@@ -118,8 +90,10 @@ def _os_release(values: Mapping[str, Value], merged: Merged[Found]) -> dict[str,
     value = values.get(path) or values.get("/usr/lib/os-release")
     if value is None or value.name != "os-release":
         return {}
-    pairs = re.findall(r"^([A-Z_]+)=\"?([^\"\n]*)\"?$", value.text, re.MULTILINE)
-    return {key: text for key, text in pairs if key in ("ID", "VERSION_ID", "PRETTY_NAME", "NAME")}
+    pairs = re.findall(
+        r"^(ID|VERSION_ID|PRETTY_NAME|NAME)=(\"|'|)([^\"'\n]{0,200})\2[ \t\r]*$", value.text, re.MULTILINE
+    )
+    return {key: text.strip() for key, _, text in pairs}
 
 
 def _evidence(image: OpenImage, components: tuple[Component, ...]) -> tuple[Evidence, ...]:

@@ -9,7 +9,7 @@ from cudacompat.evidence.interface import FileDetector
 from cudacompat.evidence.packages import Apk, Conda, Dpkg
 from cudacompat.evidence.python import DistInfo, TensorFlowBuild, TorchVersion
 from cudacompat.evidence.rpm import RpmOther, RpmSqlite
-from cudacompat.evidence.system import LdSoConf, OsRelease
+from cudacompat.evidence.system import LdSoCache, LdSoConf, OsRelease
 from cudacompat.evidence.toolkit import VersionJson, VersionText
 
 DETECTORS: tuple[FileDetector, ...] = (
@@ -24,6 +24,7 @@ DETECTORS: tuple[FileDetector, ...] = (
     VersionJson(),
     VersionText(),
     LdSoConf(),
+    LdSoCache(),
     OsRelease(),
 )
 

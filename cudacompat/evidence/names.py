@@ -130,7 +130,8 @@ def _variant(name: str, tag: str) -> str | None:
 
 def _nvidia_wheel(name: str, version: str) -> Named | None:
     match = re.fullmatch(r"nvidia-(.+?)(?:-cu(\d+))?", name)
-    if match is None or match[1] in ("ml-py", "pip", "pyindex", "dali", "modelopt"):
+    # Beside CUDA's own libraries NVIDIA publishes clients, indexes and monitors under this name.
+    if match is None or (match[2] is None and not match[1].startswith(("cu", "nccl", "npp", "nv"))):
         return None
     part = _WHEEL_PARTS.get(match[1], match[1])
     return Named(part, version, _own_cuda(part, version) or match[2])
@@ -159,7 +160,7 @@ def component(named: Named, found_by: str, evidence: Evidence, path: str | None)
     """A named part as the model's component."""
     return Component(
         name=named.name,
-        version=named.version,
+        version=named.version or None,
         cuda=named.cuda,
         found_by=found_by,
         evidence=evidence,

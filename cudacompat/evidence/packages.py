@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cudacompat.evidence import names
+from cudacompat.evidence.documents import json_object
 from cudacompat.evidence.interface import Note, Observation
 from cudacompat.model import Evidence
 
@@ -96,16 +97,19 @@ class Conda:
 
     name = "conda"
     pattern = r".*/conda-meta/[^/]+\.json"
-    max_size = 16 * _MIB
+    max_size = 8 * _MIB
 
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
-        """One component for a CUDA package; the prefix of the environment is part of its path."""
-        try:
-            record = json.loads(data)
-        except (ValueError, RecursionError):
-            yield Note(f"{path} is no JSON and was not read")
+        """One component for a CUDA package; the prefix of the environment is part of its path.
+
+        The file's name is name-version-build: of hundreds of records only those of interest are taken apart.
+        """
+        if names.wheel(posixpath.basename(path).rsplit("-", 2)[0], "") is None:
             return
-        if not isinstance(record, dict):
+        try:
+            record = json_object(data)
+        except ValueError as error:
+            yield Note(f"{path} was not read: {error}")
             return
         name, version = record.get("name"), record.get("version")
         if not isinstance(name, str) or not isinstance(version, str):

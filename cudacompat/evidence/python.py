@@ -10,6 +10,12 @@ from cudacompat.evidence.interface import Observation
 from cudacompat.model import Evidence
 
 _MIB = 1 << 20
+_BLANK_LINE = re.compile(r"\n\r?\n")
+_EXACT = re.compile(
+    r"^Requires-Dist: *(?:nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit)(?:\[[^\]\n]*\])?"
+    r" *\(?==(\d{1,4}\.\d{1,4})(.*)$",
+    re.MULTILINE | re.ASCII,
+)
 
 
 class DistInfo:
@@ -21,7 +27,7 @@ class DistInfo:
 
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
         """The distribution as a component; a framework's CUDA version also from what it requires."""
-        head = data.decode("utf-8", "replace").split("\n\n", 1)[0]
+        head = _BLANK_LINE.split(data.decode("utf-8", "replace"), maxsplit=1)[0]
         fields = dict(re.findall(r"^(Name|Version): *(\S+)", head, re.MULTILINE)[::-1])
         if "Name" not in fields or "Version" not in fields:
             return
@@ -36,9 +42,8 @@ class DistInfo:
 
 def required_cuda(metadata: str) -> str | None:
     """The CUDA version of an exact requirement on the runtime; ranges and optional extras are too weak."""
-    pattern = r"^Requires-Dist: *(?:nvidia-cuda-runtime(?:-cu\d+)?|cuda-toolkit)(?:\[[^\]]*\])? *\(?==(\d+\.\d+)(.*)$"
-    for match in re.finditer(pattern, metadata, re.MULTILINE):
-        if "extra ==" not in match[2]:
+    for match in _EXACT.finditer(metadata):
+        if re.search(r"\bextra *==", match[2]) is None:
             return match[1]
     return None
 
@@ -57,19 +62,27 @@ class TorchVersion:
         if version is None:
             return
         cuda = _assigned(text, "cuda")
-        hip = _assigned(text, "hip")
         tag = version.partition("+")[2].split(".")[0]
         variant = tag if re.fullmatch(r"cu\d+|cpu|rocm.*|xpu", tag) else None
-        if cuda is None and hip is None and re.search(r"^cuda\b[^=\n]*= *None", text, re.MULTILINE):
-            variant = "cpu"
+        if variant is None and cuda is None:
+            variant = _variant(text)
         pair = re.match(r"\d+\.\d+", cuda or "")
         evidence = Evidence("file", path, f"__version__ {version}, cuda {cuda}", layer)
         found = names.Named("torch", version, pair[0] if pair else names.cuda_of_tag(tag), variant)
         yield names.component(found, self.name, evidence, path)
 
 
+def _variant(text: str) -> str | None:
+    """What a build without CUDA is for, where its version does not tell; None where the file does not either."""
+    if _assigned(text, "hip") is not None:
+        return "rocm"
+    if _assigned(text, "xpu") is not None:
+        return "xpu"
+    return "cpu" if re.search(r"^cuda\b[^=\n]*= *None", text, re.MULTILINE) else None
+
+
 def _assigned(text: str, name: str) -> str | None:
-    match = re.search(rf"^{name}(?:: *[^=\n]+)? *= *['\"]([^'\"\n]*)['\"]", text, re.MULTILINE)
+    match = re.search(rf"^{name}[ \t]*(?::[^=\n]*)?=[ \t]*['\"]([^'\"\n]{{0,200}})['\"]", text, re.MULTILINE)
     return match[1] if match else None
 
 
@@ -83,7 +96,7 @@ class TensorFlowBuild:
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
         """The CUDA version it was built with, or a CPU build."""
         text = data.decode("utf-8", "replace")
-        cuda = re.search(r"['\"]cuda_version['\"] *: *['\"](\d+(?:\.\d+)?)", text)
+        cuda = re.search(r"['\"]cuda_version['\"] *: *['\"](\d{1,4}(?:\.\d{1,4})?)[.\d]*['\"]", text)
         is_cuda = re.search(r"['\"]is_cuda_build['\"] *: *(True|False)", text)
         if cuda is None and is_cuda is None:
             return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 
+from cudacompat.evidence.documents import json_object
 from cudacompat.evidence.interface import Note, Observation
 from cudacompat.model import Component, Evidence
+
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}[\w.+-]{0,100}", re.ASCII)
 
 
 class VersionJson:
@@ -20,11 +22,9 @@ class VersionJson:
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
         """The toolkit and the runtime it names."""
         try:
-            document = json.loads(data)
-        except (ValueError, RecursionError):
-            yield Note(f"{path} is no JSON and was not read")
-            return
-        if not isinstance(document, dict):
+            document = json_object(data)
+        except ValueError as error:
+            yield Note(f"{path} was not read: {error}")
             return
         toolkit = _version(document.get("cuda"))
         for key, name in (("cuda", "cuda-toolkit"), ("cuda_cudart", "cudart")):
@@ -36,7 +36,7 @@ class VersionJson:
 
 def _version(entry: object) -> str | None:
     value = entry.get("version") if isinstance(entry, dict) else None
-    return value if isinstance(value, str) and re.match(r"\d+\.\d+", value) else None
+    return value if isinstance(value, str) and _VERSION.fullmatch(value) else None
 
 
 def _component(found_by: str, name: str, version: str, cuda: str, evidence: Evidence) -> Component:
@@ -62,7 +62,7 @@ class VersionText:
 
     def read(self, path: str, data: bytes, layer: str) -> Iterable[Observation]:
         """The toolkit ("CUDA Version 10.2.89")."""
-        match = re.search(rb"CUDA Version (\d+\.\d+[.\d]*)", data)
+        match = re.search(rb"CUDA Version (\d{1,4}\.\d{1,4}[.\d]{0,20})", data)
         if match:
             version = match[1].decode()
             evidence = Evidence("file", path, f"cuda-toolkit {version}", layer)

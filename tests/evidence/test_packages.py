@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.evidence import brief, notes, parts, stanza
+from tests.support.evidence import brief, notes, observed, parts, stanza
 
 STATUS = "/var/lib/dpkg/status"
 APK = "/lib/apk/db/installed"
@@ -161,15 +161,21 @@ def test_a_conda_record(name: str, version: str, build: str, expected: tuple[str
     ],
 )
 def test_a_conda_record_of_nothing(record: str) -> None:
-    assert parts("/opt/conda/conda-meta/x-1-0.json", record) == []
+    assert parts("/opt/conda/conda-meta/pytorch-1-0.json", record) == []
 
 
 def test_a_conda_record_without_a_build_or_with_an_odd_one() -> None:
-    path = "/opt/conda/conda-meta/x.json"
+    path = "/opt/conda/conda-meta/pytorch-2.4.0-7.json"
     assert brief(parts(path, '{"name": "pytorch", "version": "2.4.0"}')) == [("torch", "2.4.0", None)]
     assert brief(parts(path, '{"name": "pytorch", "version": "2.4.0", "build": [7]}')) == [("torch", "2.4.0", None)]
 
 
 def test_a_conda_record_that_is_no_json_is_noted() -> None:
-    (note,) = notes("/opt/conda/conda-meta/x.json", "{")
-    assert "/opt/conda/conda-meta/x.json" in note
+    path = "/opt/conda/conda-meta/pytorch-2.4.0-7.json"
+    for text in ("{", "[]", "null", "7", "[" * 200_000, '{"version": ' + "9" * 5000 + "}", b"\xff{}"):
+        (note,) = notes(path, text)
+        assert note.startswith(f"{path} was not read: ")
+
+
+def test_only_the_conda_records_that_matter_are_taken_apart() -> None:
+    assert observed("/opt/conda/conda-meta/zlib-1.2.13-h4ab18f5_6.json", "{") == []
