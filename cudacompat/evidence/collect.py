@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from cudacompat.evidence import libraries
 from cudacompat.evidence.assemble import assemble
 from cudacompat.evidence.detectors import Wanted
-from cudacompat.evidence.interface import FileDetector, Note, Observation
+from cudacompat.evidence.interface import FileDetector, Note, Observation, Value
 from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
 from cudacompat.layers.merge import merge
 from cudacompat.layers.record import LayerRecord, LayerRecorder
@@ -23,6 +24,12 @@ Found = tuple[Observation, ...]
 _ELF, _ARCHIVE, _FATBIN = b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba"
 _HEAD = 64
 _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv", 21: "ppc64"}
+# A container with a whole Python distribution and all of CUDA comes to some 3,000.
+_MOST_FINDINGS = 50_000
+_NOTE_WEIGHT = 50
+_TEXT_WEIGHT = 200
+# What Linux can name and open.
+_LONGEST_NAME, _LONGEST_PATH = 255, 4096
 
 
 @dataclass(slots=True)
@@ -32,6 +39,12 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     machines: dict[str, int] = field(default_factory=dict)
     files: int = 0
+    kept: int = 0
+
+    def takes(self, path: str, found: Found) -> bool:
+        """Whether these findings still fit: an image must not fill the memory with what it makes us find."""
+        self.kept += sum(_weight(path, one) for one in found)
+        return self.kept <= _MOST_FINDINGS
 
 
 def collect(image: OpenImage, *, depth: Depth = "full", progress: Progress | None = None) -> ImageFacts:
@@ -48,7 +61,10 @@ def collect(image: OpenImage, *, depth: Depth = "full", progress: Progress | Non
     order = [digest for digest in image.layer_order() if digest in records]
     expected = max(len(image.config.diff_ids), len(image.layer_order()))
     notes = tuple(dict.fromkeys((*image.notes, *tally.notes)))
-    coverage = Coverage("full", len(order) >= expected, len(order), expected, notes)
+    if tally.kept > _MOST_FINDINGS:
+        notes += (f"there is more to find than {_MOST_FINDINGS} things: the rest was left out",)
+    complete = len(order) >= expected and tally.kept <= _MOST_FINDINGS
+    coverage = Coverage("full", complete, len(order), expected, notes)
     return assemble(image, merge(records[digest] for digest in order), coverage, tally.machines)
 
 
@@ -71,13 +87,15 @@ def _record(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | 
         if progress is not None and tally.files % 512 == 0:
             progress(f"{tally.files} files read")
         found = tuple(_observations(entry, content, wanted, blob.digest, tally))
-        if found:
+        if found and tally.takes(entry.path, found):
             recorder.keep(entry.path, found)
     tally.notes += walk.notes
     return recorder.finish()
 
 
 def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, tally: Tally) -> Iterable[Observation]:
+    if len(entry.path) > _LONGEST_PATH or len(posixpath.basename(entry.path)) > _LONGEST_NAME:
+        return ()
     detector = wanted.detector(entry.path)
     if detector is not None:
         return _read_small(detector, entry, content, layer)
@@ -91,6 +109,12 @@ def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, ta
         machine = _MACHINES.get(int.from_bytes(head[18:20], "little"), "other")
         tally.machines[machine] = tally.machines.get(machine, 0) + 1
     return [*named, *_read_binary(entry, _Headed(head, content), layer)]
+
+
+def _weight(path: str, found: Observation) -> int:
+    """A finding's share of what is kept, by its texts."""
+    text = len(found.text) if isinstance(found, (Note, Value)) else 0
+    return 1 + (len(path) + text) // _TEXT_WEIGHT + (_NOTE_WEIGHT if isinstance(found, Note) else 0)
 
 
 def _read_small(detector: FileDetector, entry: Entry, content: Content, layer: str) -> Iterable[Observation]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from cudacompat.evidence import names
 from cudacompat.model import Component, Evidence, ImageConfig
@@ -20,12 +21,16 @@ _ENV_PARTS = {
     "NCCL_VERSION": "nccl",
     "CUDNN_VERSION": "cudnn",
 }
+_CUDA = re.compile(r"v?([1-9]\d?\.\d{1,2})(?!\d)", re.ASCII)
+_NUMBER = re.compile(r"\d{1,4}[.\d]{1,20}", re.ASCII)
+_MOST_PARTS = 5000
+_LONGEST_COMMAND = 100_000
 _PIP = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)==([\w.+!-]+)")
 _INDEX = re.compile(r"download\.pytorch\.org/whl/(?:nightly/)?(cu\d+|cpu)\b")
 _APT = re.compile(
     r"\b((?:cuda-(?:cudart|compat|nvrtc|toolkit)-\d+-\d+)|libcudnn\d+(?:-cuda-\d+)?|libnccl2)(?:=([\w.+~:-]+))?"
 )
-_CONDA = re.compile(r"\b(pytorch-cuda|cudatoolkit|cuda-version)={1,2}(\d+\.\d+)")
+_CONDA = re.compile(r"\b(pytorch-cuda|cudatoolkit|cuda-version)={1,2}(\d{1,2}\.\d{1,2})", re.ASCII)
 
 
 def environment(config: ImageConfig) -> Iterator[Evidence]:
@@ -38,34 +43,39 @@ def environment(config: ImageConfig) -> Iterator[Evidence]:
 
 def components(config: ImageConfig) -> Iterator[Component]:
     """Parts that the config announces; every one of them is weaker than a file or a package record."""
-    yield from _of_env(config)
-    yield from _of_labels(config)
-    for number, command in enumerate(config.history):
-        yield from _of_command(command[:100_000], number)
+    return islice(chain(_of_env(config), _of_labels(config), _of_history(config)), _MOST_PARTS)
 
 
 def _of_env(config: ImageConfig) -> Iterator[Component]:
     values = dict(entry.split("=", 1) for entry in config.env if "=" in entry)
     runtime = values.get("NV_CUDA_CUDART_VERSION", "")
-    announced = re.match(r"v?(\d+\.\d+)", values.get("CUDA_VERSION", "")) or re.match(r"(\d+\.\d+)", runtime)
-    if announced:
-        name = "CUDA_VERSION" if values.get("CUDA_VERSION") else "NV_CUDA_CUDART_VERSION"
-        evidence = Evidence("env", name, values[name])
-        version = names.bare_version(runtime) if runtime else values[name]
-        yield Component("cudart", version, announced[1], "env", evidence, linkage="dynamic")
+    for name in ("CUDA_VERSION", "NV_CUDA_CUDART_VERSION"):
+        announced = _CUDA.match(values.get(name, ""))
+        if announced:
+            # CUDA_VERSION is the toolkit's version: 12.4.1 brings the runtime 12.4.127.
+            version = names.bare_version(runtime) if _CUDA.match(runtime) else None
+            evidence = Evidence("env", name, values[name])
+            yield Component("cudart", version, announced[1], "env", evidence, linkage="dynamic")
+            break
     for name, part in _ENV_PARTS.items():
-        if re.match(r"\d", values.get(name, "")):
-            version = names.bare_version(values[name])
-            yield Component(part, version, None, "env", Evidence("env", name, values[name]))
+        value = values.get(name, "")
+        if _NUMBER.match(value):
+            version = value if part == "torch" else names.bare_version(value)
+            yield Component(part, version, None, "env", Evidence("env", name, value))
 
 
 def _of_labels(config: ImageConfig) -> Iterator[Component]:
     for label, part in (("com.nvidia.cuda.version", "cudart"), ("com.nvidia.cudnn.version", "cudnn")):
         value = config.labels.get(label, "")
-        pair = re.match(r"\d+\.\d+", value)
+        pair = _CUDA.match(value)
         if pair:
-            cuda = pair[0] if part == "cudart" else None
+            cuda = pair[1] if part == "cudart" else None
             yield Component(part, value, cuda, "label", Evidence("label", label, value))
+
+
+def _of_history(config: ImageConfig) -> Iterator[Component]:
+    for number, command in enumerate(config.history):
+        yield from _of_command(command[:_LONGEST_COMMAND], number)
 
 
 def _of_command(command: str, number: int) -> Iterator[Component]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cudacompat.model import Component, SharedLibrary
@@ -26,7 +26,9 @@ _STRENGTH = (
     "history",
 )
 _ANNOUNCED = ("env", "label", "history")
-_IN_FILES = ("torch", "tensorflow")
+_RECORDS = ("pip", "conda")
+_MOST_RECORDS = 4
+_DEEPEST = 64
 
 
 def _rank(part: Component) -> int:
@@ -34,17 +36,8 @@ def _rank(part: Component) -> int:
 
 
 def _place(part: Component) -> str:
-    """Where a part lives: frameworks and wheels' runtimes by their site-packages folder, others by path.
-
-    Runtimes of two major versions may lie side by side there and stay two.
-    """
-    path = part.path or part.found_by
-    site = re.match(r"(.*/(?:site|dist)-packages)/", path)
-    if site is None or part.linkage == "static":
-        return path
-    if part.name == "cudart":
-        return f"{site[1]} {(part.cuda or '').partition('.')[0]}"
-    return site[1] if part.name in _IN_FILES else path
+    """A file's path; a package has none, and several of its versions may be installed side by side."""
+    return part.path or f"{part.found_by} {part.version} {part.cuda}"
 
 
 def join_components(
@@ -57,11 +50,16 @@ def join_components(
     groups: dict[tuple[str, str, str | None], list[Component]] = {}
     for part in found:
         groups.setdefault((part.name, _place(part), _static(part)), []).append(part)
-    parts = [_joined(sorted(group, key=_rank)) for group in groups.values()]
+    parts = _without_records([_joined(sorted(group, key=_rank)) for group in groups.values()])
     if trusting:
         seen = {part.name for part in parts}
         parts += _strongest([part for part in announced if part.name not in seen])
-    return tuple(sorted(parts, key=lambda part: (part.name, _rank(part), part.path or "")))
+    return tuple(sorted(parts, key=_order))
+
+
+def _order(part: Component) -> tuple[str, int, str, str, str]:
+    """By name, strongest evidence first, and the same whatever the order of finding."""
+    return part.name, _rank(part), part.path or "", part.version or "", part.cuda or ""
 
 
 def _static(part: Component) -> str | None:
@@ -69,14 +67,54 @@ def _static(part: Component) -> str | None:
     return part.cuda if part.linkage == "static" else None
 
 
+def _without_records(parts: Sequence[Component]) -> list[Component]:
+    """Files take in what the record of their wheel or conda package says; a record without its files stays."""
+    records: dict[tuple[str, str, str], list[Component]] = {}
+    for part in parts:
+        if part.path is not None and part.found_by in _RECORDS:
+            records.setdefault((part.name, part.found_by, _home(part.path)), []).append(part)
+    used: set[int] = set()
+    joined = []
+    for part in parts:
+        known = [record for record in _records_of(part, records) if _one_build(part, record)]
+        used.update(map(id, known))
+        joined.append(_joined([part, *known]))
+    return [file for file, part in zip(joined, parts, strict=True) if id(part) not in used]
+
+
+def _home(path: str) -> str:
+    """The folder whose files a record speaks for: the one with its dist-info, or with its conda-meta."""
+    return re.sub(r"/(?:conda-meta/[^/]*|[^/]*\.(?:dist|egg)-info(?:/[^/]*)?)\Z", "", path)
+
+
+def _records_of(part: Component, records: Mapping[tuple[str, str, str], list[Component]]) -> Iterator[Component]:
+    """Those of the nearest environment around a file, wheels' first."""
+    if part.path is None or part.linkage == "static" or part.found_by in _RECORDS:
+        return
+    folders = part.path.split("/")[:_DEEPEST]
+    for found_by in _RECORDS:
+        for depth in range(len(folders) - 1, 0, -1):
+            known = records.get((part.name, found_by, "/".join(folders[:depth])))
+            if known is not None:
+                yield from known[:_MOST_RECORDS]
+                break
+
+
+def _one_build(part: Component, record: Component) -> bool:
+    """Whether a record can speak of this file. Either may know the major version only."""
+    known, stated = part.cuda, record.cuda
+    return known is None or stated is None or f"{known}.".startswith(f"{stated}.") or stated.startswith(f"{known}.")
+
+
 def _joined(group: Sequence[Component]) -> Component:
     """The strongest, with what it does not know filled in from the others."""
     best = group[0]
     for other in group[1:]:
         cuda = best.cuda
-        # A soname tells a major version; a record of the same place may tell the minor one.
+        # A soname tells a major version; a record of the same place may tell the minor one. What a CPU build
+        # requires on other machines says nothing of it.
         if other.cuda is not None and (cuda is None or ("." not in cuda and other.cuda.startswith(f"{cuda}."))):
-            cuda = other.cuda
+            cuda = other.cuda if best.variant is None or cuda is not None or best.variant.startswith("cu") else None
         best = replace(best, version=best.version or other.version, cuda=cuda, variant=best.variant or other.variant)
     return best
 

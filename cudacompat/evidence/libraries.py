@@ -12,11 +12,18 @@ from cudacompat.model import Component, Evidence, SharedLibrary
 # Libraries whose presence and place the loader's view, the compat choice and the libraries stage need.
 INTERESTING = re.compile(
     r"lib(?:cuda|cudart[-0-9a-f]*|cudnn\w*|nccl|cublas\w*|cufft|curand|cusparse\w*|cusolver|nvrtc|nvJitLink|cupti"
-    r"|nvidia-[\w-]+)\.so(?:\.[\w.]+)?"
+    r"|nvidia-[\w-]+)\.so(?:\.\d[\d.]*)?",
+    re.ASCII,
 )
-_VERSIONED = re.compile(r"(lib[\w-]+)\.so\.(\d+(?:\.\d+)+)")
-_CUDART = re.compile(r"libcudart(?:-[0-9a-f]+)?\.so\.(\d+(?:\.\d+)*)")
-_DRIVER_FILE = re.compile(r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.\d{3,4}\.[\d.]+")
+_VERSIONED = re.compile(r"(lib[\w-]+)\.so\.(\d+(?:\.\d+)+)", re.ASCII)
+_CUDART = re.compile(r"libcudart(?:-[0-9a-f]+)?\.so\.(\d{1,4}(?:\.\d{1,6})*)", re.ASCII)
+_DRIVER_FILE = re.compile(r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.\d{3,4}\.[\d.]+", re.ASCII)
+# Frameworks' libraries whose name tells where they belong: conda puts them into lib/, builds from source anywhere.
+_FRAMEWORK = re.compile(
+    r"lib(?:(torch_cuda|torch_cpu|torch|c10_cuda|c10|caffe2)|(tensorflow)|(onnxruntime)|(paddle))[\w-]*\.so(?:\.[\d.]+)?",
+    re.ASCII,
+)
+_FRAMEWORKS = ("torch", "tensorflow", "onnxruntime-gpu", "paddlepaddle-gpu")
 _PACKAGES = {
     "torch": "torch",
     "tensorflow": "tensorflow",
@@ -80,7 +87,8 @@ def component_of(path: str) -> str | None:
         return library[1].lower()
     match = re.search(r"/(?:site|dist)-packages/([^/]+)/", path)
     if match is None:
-        return None
+        framework = _FRAMEWORK.fullmatch(name)
+        return _FRAMEWORKS[framework.lastindex - 1] if framework and framework.lastindex else None
     package = match[1]
     return _PACKAGES.get(package, package.replace("_", "-").lower())
 

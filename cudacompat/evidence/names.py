@@ -151,8 +151,8 @@ def cuda_of_tag(tag: str) -> str | None:
 def _cuda_of_digits(digits: str | None) -> str | None:
     if digits is None:
         return None
-    if len(digits) <= 2 and int(digits) < 20:
-        return digits if len(digits) == 2 and int(digits) >= 11 else f"{digits[0]}.{digits[1:] or '0'}"
+    if int(digits) < 20:
+        return digits
     return f"{digits[:-1]}.{digits[-1]}"
 
 
