@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -28,8 +27,6 @@ _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 24
 _MOST_FINDINGS = 50_000
 _NOTE_WEIGHT = 50
 _TEXT_WEIGHT = 200
-# What Linux can name and open.
-_LONGEST_NAME, _LONGEST_PATH = 255, 4096
 
 
 @dataclass(slots=True)
@@ -94,8 +91,6 @@ def _record(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | 
 
 
 def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, tally: Tally) -> Iterable[Observation]:
-    if len(entry.path) > _LONGEST_PATH or len(posixpath.basename(entry.path)) > _LONGEST_NAME:
-        return ()
     detector = wanted.detector(entry.path)
     if detector is not None:
         return _read_small(detector, entry, content, layer)
