@@ -33,13 +33,32 @@ def wheel_file(requirement: str, path: str, machine: str = "x86_64") -> Path:
     return target
 
 
+def installed(requirement: str, machine: str = "x86_64") -> Path:
+    """A folder into which pip has installed a wheel, its record included; skips like ``wheel_file``."""
+    folder = CACHE / machine / requirement.replace("==", "-")
+    target = folder / "installed"
+    if not target.exists():
+        wheel = _download(requirement, folder, machine)
+        # Into a folder of another name first: one that is half filled would count as done.
+        fresh = folder / "installing"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+        command += ["--only-binary=:all:", *_platforms(machine), f"--target={fresh}", "--upgrade", str(wheel)]
+        subprocess.run(command, check=True)
+        fresh.rename(target)
+    return target
+
+
+def _platforms(machine: str) -> list[str]:
+    names = _ARM if machine == "aarch64" else _INTEL
+    return [*(f"--platform={name}" for name in names), "--python-version=3.11"]
+
+
 def _download(requirement: str, folder: Path, machine: str) -> Path:
     present = next(folder.glob("*.whl"), None)
     if present is not None:
         return present
-    platforms = [f"--platform={name}" for name in (_ARM if machine == "aarch64" else _INTEL)]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    command += [*platforms, "--python-version=3.11", f"--dest={folder}", requirement]
+    command += [*_platforms(machine), f"--dest={folder}", requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheel = next(folder.glob("*.whl"), None)
     if done.returncode or wheel is None:
