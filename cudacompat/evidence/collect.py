@@ -14,7 +14,7 @@ from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
 from cudacompat.layers.merge import merge
 from cudacompat.layers.record import LayerRecord, LayerRecorder
 from cudacompat.layers.tar import open_layer
-from cudacompat.model import Coverage, ImageFacts
+from cudacompat.model import Coverage, ImageFacts, Kernels, SharedLibrary
 
 Depth = Literal["config", "full"]
 Progress = Callable[[str], None]
@@ -23,8 +23,8 @@ Found = tuple[Observation, ...]
 _ELF, _ARCHIVE, _FATBIN = b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba"
 _HEAD = 64
 _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv", 21: "ppc64"}
-# A container with a whole Python distribution and all of CUDA comes to some 3,000.
-_MOST_FINDINGS = 50_000
+# An image with PyTorch and all of the libraries of CUDA has some 900 binaries and 200 packages.
+_MOST_FINDINGS = 20_000
 _NOTE_WEIGHT = 50
 _TEXT_WEIGHT = 200
 
@@ -108,8 +108,17 @@ def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, ta
 
 def _weight(path: str, found: Observation) -> int:
     """A finding's share of what is kept, by its texts."""
-    text = len(found.text) if isinstance(found, (Note, Value)) else 0
-    return 1 + (len(path) + text) // _TEXT_WEIGHT + (_NOTE_WEIGHT if isinstance(found, Note) else 0)
+    return 1 + (len(path) + _length(found)) // _TEXT_WEIGHT + (_NOTE_WEIGHT if isinstance(found, Note) else 0)
+
+
+def _length(found: Observation) -> int:
+    """Characters of the texts that an image can make long."""
+    if isinstance(found, (Note, Value)):
+        return len(found.text)
+    if isinstance(found, SharedLibrary):
+        lists = (found.needed, found.rpath, found.runpath)
+        return len(found.compat_note or "") + sum(len(text) for texts in lists for text in texts)
+    return 8 * (len(found.sass) + len(found.ptx)) if isinstance(found, Kernels) else 0
 
 
 def _read_small(detector: FileDetector, entry: Entry, content: Content, layer: str) -> Iterable[Observation]:

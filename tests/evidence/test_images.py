@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from cudacompat.errors import TargetError
-from cudacompat.evidence.collect import collect
+from cudacompat.evidence.collect import _weight, collect
 from cudacompat.layers.config import parse_config
 from cudacompat.layers.interface import LayerBlob
+from cudacompat.model import Kernels, Ptx, SharedLibrary
 from cudacompat.stack import select_compat
 from tests.support.evidence import SITE, MemoryImage, brief, described, files, stanza
 from tests.support.images import build, digest
@@ -356,3 +357,12 @@ def test_notes_and_texts_weigh_more_than_findings(monkeypatch: pytest.MonkeyPatc
     texts = files({f"/etc/ld.so.conf.d/{number}.conf": f"/{number}\n" + "#" * 60_000 for number in range(20)})
     assert len(texts.ld_so_conf) == 3
     assert not texts.coverage.complete
+
+
+def test_a_librarys_lists_weigh_by_their_length() -> None:
+    library = SharedLibrary(
+        "/x", needed=("a" * 1000,), rpath=("b" * 500,), runpath=("c" * 500,), compat_note="d" * 2000
+    )
+    assert _weight("/x", library) == 21
+    assert _weight("/x", SharedLibrary("/x")) == 1
+    assert _weight("/x", Kernels("/x", ("80",) * 100, (Ptx("90", "8.4"),) * 100)) == 9
