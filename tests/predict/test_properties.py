@@ -119,7 +119,18 @@ def test_the_boards_of_these_tests_are_known() -> None:
 ODD = st.one_of(
     st.none(),
     st.sampled_from(
-        ["", "12", "12.4", "9" * 40 + ".1", "12.4.5.6.7.8.9", "2.6.0a0+ecf3bae.nv25.01", "x", "-1", "1e9", "\uff11\uff12.4"]
+        [
+            "",
+            "12",
+            "12.4",
+            "9" * 40 + ".1",
+            "12.4.5.6.7.8.9",
+            "2.6.0a0+ecf3bae.nv25.01",
+            "x",
+            "-1",
+            "1e9",
+            "\uff11\uff12.4",
+        ]
     ),
     st.text(max_size=12),
 )
