@@ -15,6 +15,7 @@ MAGIC = b"\x7fELF"
 HEADER = 64
 CUBIN = 190
 RELOCATABLE = 1
+LOAD = 1
 SECTION_HEADER = 64
 MAX_SECTIONS = 1 << 16
 
@@ -75,7 +76,7 @@ class Segment:
     @property
     def executable(self) -> bool:
         """Whether it is loaded as code."""
-        return self.type == 1 and bool(self.flags & 1)
+        return self.type == LOAD and bool(self.flags & 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from cudacompat.binaries import elf
 from cudacompat.binaries.dynamic import Dynamic, read_compat_note, read_dynamic
 from cudacompat.binaries.elf import Header, Section, Segment, read_sections, read_segments
 from cudacompat.binaries.model import ReadAt, Span
@@ -59,9 +60,16 @@ class Layout:
         """Segments with nothing but code in them. Older linkers put constants into one with the ELF header."""
         return Ranges((part.offset, part.end) for part in self.segments if part.executable and part.offset)
 
+    @cached_property
+    def loaded(self) -> Ranges:
+        """What comes into a program's memory, or into a linker's hands."""
+        return _loaded(self.header, self.segments)
+
     def may_hold_regions(self, position: int) -> bool:
         """Whether a region at ``position`` would be one that a program can use."""
-        return (not self.sections or position in self.data) and position not in self.pure_code
+        if position not in self.loaded or position in self.pure_code:
+            return False
+        return not self.sections or position in self.data
 
     def _called(self, name: str) -> Ranges:
         return Ranges((section.offset, section.end) for section in self.sections if section.name == name)
@@ -86,10 +94,21 @@ def read_layout(read_at: ReadAt, header: Header) -> Layout:
     return Layout(header, segments, sections, read_dynamic(read_at, segments), note)
 
 
-def streamed_spans(segments: Sequence[Segment]) -> list[Span]:
-    """What to look for in which part of a file whose sections are not known yet; covers all of it."""
+def _loaded(header: Header, segments: Sequence[Segment]) -> Ranges:
+    loads = [(part.offset, part.end) for part in segments if part.type == elf.LOAD]
+    return Ranges(loads if loads and header.type != elf.RELOCATABLE else [(0, ENDLESS)])
+
+
+def streamed_spans(header: Header, segments: Sequence[Segment]) -> list[Span]:
+    """What to look for in which part of a file whose sections are not known yet; covers all of it.
+
+    Symbol tables and debug information, a tenth of an image, are not loaded and not searched.
+    """
+    loaded = _loaded(header, segments)
     code = Ranges((part.offset, part.end) for part in segments if part.executable)
     pure = Ranges((part.offset, part.end) for part in segments if part.executable and part.offset)
-    borders = sorted({0, ENDLESS, *(border for ranges in (code, pure) for pair in ranges.intervals for border in pair)})
+    borders = sorted(
+        {0, ENDLESS, *(border for ranges in (code, pure, loaded) for pair in ranges.intervals for border in pair)}
+    )
     borders = [border for border in borders if border <= ENDLESS]
-    return [Span(low, high, low not in pure, low in code) for low, high in pairwise(borders)]
+    return [Span(low, high, low in loaded and low not in pure, low in code) for low, high in pairwise(borders)]

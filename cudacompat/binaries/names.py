@@ -19,6 +19,10 @@ _TOOL = re.compile(
     r".*/(?:compute-sanitizer|nsight[\w.-]*|CUPTI|demo_suite|nsight_\w+)/.*"
     r"|.*/(?:libcupti|libnvperf_|libcuinj|libaccinj|libcheckpoint|libsanitizer-|libToolsInjection|libInterceptor)[^/]*"
 )
+# NVIDIA's compilers are linked without the runtime; so are the tools.
+_COMPILER = re.compile(r"lib(?:nvrtc|nvJitLink|nvptxcompiler|nvvm)[\w.-]*", re.ASCII)
+_ALL_CODE = 1 << 62
+_PLAIN_CODE = 16 << 20
 _VERSION = re.compile(r".*\.so\.(\d+(?:\.\d+)+)")
 
 
@@ -40,6 +44,13 @@ def is_cudart(path: str) -> bool:
 def is_tool(path: str) -> bool:
     """Whether the file belongs to a profiler, debugger or checker."""
     return _TOOL.fullmatch(path) is not None
+
+
+def runtime_reach(path: str) -> int:
+    """In how many bytes of a file's code, from its end, a copy of the CUDA runtime is worth looking for."""
+    if is_tool(path) or _COMPILER.fullmatch(posixpath.basename(path)):
+        return 0
+    return _ALL_CODE if is_nvidia_library(path) else _PLAIN_CODE
 
 
 def version_in_name(path: str) -> str | None:

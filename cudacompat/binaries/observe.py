@@ -26,10 +26,11 @@ def read_binary(path: str, content: Content, layer: str) -> Iterator[SharedLibra
     runtime found in the machine code. Raises TargetError when the layer breaks off.
     """
     nvidia = names.is_nvidia_library(path)
+    reach = names.runtime_reach(path)
     if content.seekable:
-        scan = scan_file(content.read_at, content.size, nvidia)
+        scan = scan_file(content.read_at, content.size, reach)
     else:
-        scan = scan_stream(content.chunks(), content.size, nvidia)
+        scan = scan_stream(content.chunks(), content.size, reach)
     yield from _library(path, content.size, layer, nvidia, scan)
     if scan is not None:
         yield from _kernels(path, layer, scan)

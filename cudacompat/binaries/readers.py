@@ -14,7 +14,7 @@ ENDLESS = 1 << 62
 _OVERLAP = len(MAGIC) - 1
 # Headers are read across a border between two pieces, so pieces must not be smaller than they are.
 _SMALLEST = 4096
-_LARGEST_BLOCK = 1 << 20
+_LARGEST_BLOCK = 256 << 10
 
 
 class Reader(Protocol):

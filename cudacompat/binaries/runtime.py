@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 X86_64 = 62
@@ -57,12 +57,14 @@ def known_versions() -> frozenset[int]:
 class RuntimeSearch:
     """Collects places where a known version is stored. Feed it a file's bytes in ascending order.
 
-    ``machine`` is the ELF machine; for others than x86-64 and aarch64 nothing is found.
+    ``machine`` is the ELF machine; for others than x86-64 and aarch64 nothing is found. What lies before
+    the offset ``first`` is not looked at.
     """
 
-    def __init__(self, machine: int, known: Collection[int] | None = None) -> None:
+    def __init__(self, machine: int, first: int = 0) -> None:
+        self._first = first
         self._hits: dict[int, int] = {}
-        self._known = known_versions() if known is None else known
+        self._known = known_versions()
         self._finder = _FINDERS.get(machine)
         self._tries = _MAX_TRIES
         self._tail = b""
@@ -70,6 +72,7 @@ class RuntimeSearch:
 
     def feed(self, data: bytes, start: int, stop: int, base: int) -> None:
         """Search ``data[start:stop]``; ``base`` is where ``data`` begins in the file."""
+        start = max(start, self._first - base)
         if self._finder is None or start >= stop:
             return
         before = self._tail if base + start == self._end else b""
@@ -91,8 +94,8 @@ class RuntimeSearch:
                 self._finder = None
                 return
 
-    def versions(self, inside: Callable[[int], bool]) -> tuple[str, ...]:
-        """The versions ("12.4") stored at least twice at places that ``inside`` accepts, newest first."""
-        counts = Counter(value for at, value in self._hits.items() if inside(at))
+    def versions(self, inside: Callable[[int], bool], first: int = 0) -> tuple[str, ...]:
+        """The versions ("12.4") stored at least twice from ``first`` on where ``inside`` accepts it, newest first."""
+        counts = Counter(value for at, value in self._hits.items() if at >= first and inside(at))
         found = sorted((value for value, count in counts.items() if count >= 2), reverse=True)
         return tuple(f"{value // 1000}.{value % 1000 // 10}" for value in found)

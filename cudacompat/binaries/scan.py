@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,9 +24,9 @@ _NOTE = 4
 _MAX_NOTE = 64 << 10
 # Section names stand right before the section table, which is the last thing in a file.
 _BEFORE_SECTIONS = 64 << 10
-# Reading a large library's code in place costs more than everything else. One without device code that is
-# none of NVIDIA's has no runtime in it.
-_MAX_PLAIN_CODE = 16 << 20
+# Reading a large library's code costs more than everything else. Linkers put what comes out of static
+# libraries behind a program's own code: in NVIDIA's libraries the runtime stands in the last 1.5 MB, but for one.
+_LAST_CODE = 4 << 20
 
 
 @dataclass(slots=True)
@@ -71,10 +71,11 @@ def file_kind(head: bytes) -> FileKind | None:
     return "fatbin" if head.startswith(MAGIC) else None
 
 
-def scan_stream(pieces: Iterable[bytes | memoryview], size: int | None, nvidia: bool = False) -> Scan | None:
+def scan_stream(pieces: Iterable[bytes | memoryview], size: int | None, reach: int = 0) -> Scan | None:
     """Scan a file in one pass. None, after one piece, for files that cannot hold device code.
 
-    ``size`` counts bytes, None when it is not known; ``nvidia`` says that the file's name is one of NVIDIA's.
+    ``size`` counts bytes, None when it is not known; in the last ``reach`` bytes of its code copies of the
+    runtime are looked for.
     """
     kept = Kept()
     reader = StreamReader(pieces, kept.feed)
@@ -89,12 +90,11 @@ def scan_stream(pieces: Iterable[bytes | memoryview], size: int | None, nvidia: 
     kept.follow(lambda read_at: read_layout(read_at, header))
     _keep_ahead(kept, header)
     segments = elf.read_segments(kept.read_at, header)
-    code = RuntimeSearch(header.machine)
-    inventory = walk(reader, streamed_spans(segments), size, code)
-    scan = Scan(kind, read_layout(kept.read_at, header), inventory)
-    if _may_hold_runtime(scan, nvidia) and scan.layout is not None:
-        scan.runtimes = code.versions(scan.layout.code.__contains__)
-    return scan
+    code = RuntimeSearch(header.machine, _first_code(segments, reach))
+    inventory = walk(reader, streamed_spans(header, segments), size, code)
+    layout = read_layout(kept.read_at, header)
+    runtimes = _runtimes(code, layout) if _may_hold_runtime(layout) else ()
+    return Scan(kind, layout, inventory, runtimes=runtimes)
 
 
 def _keep_ahead(kept: Kept, header: elf.Header) -> None:
@@ -106,16 +106,16 @@ def _keep_ahead(kept: Kept, header: elf.Header) -> None:
             kept.want(segment.offset, min(segment.size, _MAX_NOTE))
 
 
-def scan_file(read_at: ReadAt, size: int, nvidia: bool = False) -> Scan | None:
+def scan_file(read_at: ReadAt, size: int, reach: int = 0) -> Scan | None:
     """Scan a file that can be read anywhere, without its payloads: the same answer as ``scan_stream``'s."""
 
     def inside(offset: int, length: int) -> bytes:
         return read_at(offset, min(length, size - offset)) if offset < size else b""
 
-    return _scan_file(inside, size, nvidia)
+    return _scan_file(inside, size, reach)
 
 
-def _scan_file(read_at: ReadAt, size: int, nvidia: bool) -> Scan | None:
+def _scan_file(read_at: ReadAt, size: int, reach: int) -> Scan | None:
     head = read_at(0, elf.HEADER)
     kind = file_kind(head)
     if kind is None:
@@ -126,23 +126,41 @@ def _scan_file(read_at: ReadAt, size: int, nvidia: bool) -> Scan | None:
         cubin = read_cubin(read_at, header) if header else None
         return Scan(kind, None, walk(reader, _WHOLE if header is None else (), size, None), cubin)
     layout = read_layout(read_at, header)
-    spans: tuple[Span, ...] = _WHOLE
-    if layout.sections:
-        spans = tuple(Span(low, high, regions=True, code=False) for low, high in layout.data.intervals)
-    scan = Scan(kind, layout, walk(reader, spans, size, None))
-    if _may_hold_runtime(scan, nvidia):
-        code = RuntimeSearch(header.machine)
-        walk(reader, [Span(low, high, regions=False, code=True) for low, high in layout.code.intervals], size, code)
-        scan.runtimes = code.versions(layout.code.__contains__)
-    return scan
+    places = layout.data if layout.sections else layout.loaded
+    spans = [Span(low, high, regions=True, code=False) for low, high in places.intervals]
+    inventory = walk(reader, spans, size, None)
+    runtimes = _runtimes_in_place(reader, layout, size, reach) if _may_hold_runtime(layout) else ()
+    return Scan(kind, layout, inventory, runtimes=runtimes)
 
 
-def _may_hold_runtime(scan: Scan, nvidia: bool) -> bool:
+def _may_hold_runtime(layout: Layout) -> bool:
     """Whether a copy of the runtime is worth looking for. A file that loads libcudart has none of its own."""
-    layout = scan.layout
-    if layout is None or layout.header.type == elf.RELOCATABLE:
-        return False
-    if any(name.startswith("libcudart") for name in layout.dynamic.needed):
-        return False
-    length = sum(end - start for start, end in layout.code.intervals)
-    return nvidia or length <= _MAX_PLAIN_CODE or bool(scan.every_code())
+    loads_it = any(name.startswith("libcudart") for name in layout.dynamic.needed)
+    return layout.header.type != elf.RELOCATABLE and not loads_it
+
+
+def _first_code(segments: Sequence[elf.Segment], reach: int) -> int:
+    """Where the search for the runtime begins: by the segments, which a stream knows before the code comes."""
+    end = max((part.end for part in segments if part.executable), default=0)
+    return max(0, end - reach)
+
+
+def _last_code(layout: Layout) -> int:
+    return layout.code.intervals[-1][1] - _LAST_CODE if layout.code else 0
+
+
+def _runtimes(code: RuntimeSearch, layout: Layout) -> tuple[str, ...]:
+    """The runtimes near the code's end, or else those anywhere in it."""
+    inside = layout.code.__contains__
+    return code.versions(inside, _last_code(layout)) or code.versions(inside)
+
+
+def _runtimes_in_place(reader: SeekReader, layout: Layout, size: int, reach: int) -> tuple[str, ...]:
+    first = _first_code(layout.segments, reach)
+    for start in dict.fromkeys((max(first, _last_code(layout)), first)):
+        code = RuntimeSearch(layout.header.machine, start)
+        spans = [Span(max(low, start), high, False, True) for low, high in layout.code.intervals if high > start]
+        walk(reader, spans, size, code)
+        if found := _runtimes(code, layout):
+            return found
+    return ()

@@ -10,6 +10,7 @@ from cudacompat.layers.interface import Content
 from cudacompat.layers.window import RandomAccess
 
 _CHUNK = 1 << 20
+_AHEAD = 2048
 
 
 class Tape(Protocol):
@@ -149,12 +150,27 @@ class FileTape:
         self.where = where
         self._file = file
         self._position = 0
+        self._ahead = b""
+        self._ahead_at = 0
 
     def take(self, count: int) -> bytes:
         """The next bytes, fewer than ``count`` only at the end."""
-        data = _read_at(self._file, self._position, count, self.where)
+        data = self.read_at(self._position, count)
         self._position += len(data)
         return data
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes at any offset. A short read takes more than it needs: a file's first bytes follow its header."""
+        at = offset - self._ahead_at
+        if at >= 0 and at + length <= len(self._ahead):
+            return self._ahead[at : at + length]
+        try:
+            if length > _AHEAD:
+                return self._file.read_at(offset, length)
+            self._ahead, self._ahead_at = self._file.read_at(offset, _AHEAD), offset
+        except OSError as error:
+            raise TargetError(f"{self.where} could not be read: {error.strerror or error}.") from error
+        return self._ahead[:length]
 
     def skip(self, count: int) -> int:
         """Pass over the next bytes; returns how many there were."""
@@ -164,7 +180,7 @@ class FileTape:
 
     def content(self, size: int, path: str) -> TapeContent:
         """The next ``size`` bytes as a file's content. Nothing is read yet."""
-        return FileContent(self, self._file, self._position, size, path)
+        return FileContent(self, self._position, size, path)
 
 
 class FileContent(TapeContent):
@@ -172,10 +188,9 @@ class FileContent(TapeContent):
 
     seekable = True
 
-    def __init__(self, tape: FileTape, file: RandomAccess, start: int, size: int, path: str) -> None:
+    def __init__(self, tape: FileTape, start: int, size: int, path: str) -> None:
         super().__init__(size, path, tape.where)
         self._tape = tape
-        self._file = file
         self.start = start
         self._read = 0
 
@@ -195,7 +210,7 @@ class FileContent(TapeContent):
     def read_at(self, offset: int, length: int) -> bytes:
         """Bytes at an offset from the file's start; short at the end of file."""
         length = 0 if offset < 0 else max(0, min(length, self.size - offset))
-        data = _read_at(self._file, self.start + offset, length, self._where)
+        data = self._tape.read_at(self.start + offset, length)
         if len(data) < length:
             raise self._truncated()
         return data
@@ -204,10 +219,3 @@ class FileContent(TapeContent):
         """Jump over the content, read or not."""
         if self._tape.skip(self.size) < self.size:
             raise self._truncated()
-
-
-def _read_at(file: RandomAccess, offset: int, length: int, where: str) -> bytes:
-    try:
-        return file.read_at(offset, length)
-    except OSError as error:
-        raise TargetError(f"{where} could not be read: {error.strerror or error}.") from error
