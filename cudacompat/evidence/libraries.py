@@ -11,12 +11,13 @@ from cudacompat.model import Component, Evidence, SharedLibrary
 
 # Libraries whose presence and place the loader's view, the compat choice and the libraries stage need.
 INTERESTING = re.compile(
-    r"lib(?:cuda|cudart[-0-9a-f]*|cudnn\w*|nccl|cublas\w*|cufft|curand|cusparse\w*|cusolver|nvrtc|nvJitLink|cupti"
+    r"lib(?:cuda|cudart[-.0-9a-f]*|cudnn\w*|nccl|cublas\w*|cufft|curand|cusparse\w*|cusolver|nvrtc|nvJitLink|cupti"
     r"|nvidia-[\w-]+)\.so(?:\.\d[\d.]*)?",
     re.ASCII,
 )
-_VERSIONED = re.compile(r"(lib[\w-]+)\.so\.(\d+(?:\.\d+)+)", re.ASCII)
-_CUDART = re.compile(r"libcudart(?:-[0-9a-f]+)?\.so\.(\d{1,4}(?:\.\d{1,6})*)", re.ASCII)
+_VERSIONED = re.compile(r"(lib[\w-]+(?:\.[0-9a-f]+)?)\.so\.(\d+(?:\.\d+)+)", re.ASCII)
+# auditwheel puts a hash into the name of what it copies: libcudart-faf08d9a.so.13, of late with a dot.
+_CUDART = re.compile(r"libcudart(?:[-.][0-9a-f]+)?\.so\.(\d{1,4}(?:\.\d{1,6})*)", re.ASCII)
 _DRIVER_FILE = re.compile(r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.\d{3,4}\.[\d.]+", re.ASCII)
 # Frameworks' libraries whose name tells where they belong: conda puts them into lib/, builds from source anywhere.
 _FRAMEWORK = re.compile(

@@ -7,6 +7,7 @@ from cudacompat.model import Evidence, Finding, Gpu, Stage
 from cudacompat.model.prediction import Confidence
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.launch import Judged, Launch
+from cudacompat.predict.needs import cuda_key
 from cudacompat.predict.offer import is_driver_version, note_cuda, note_fields
 from cudacompat.stack.loader import version_key
 
@@ -64,10 +65,33 @@ def _seen(launch: Launch) -> tuple[Evidence, ...]:
 
 
 def _older(launch: Launch, version: str) -> Judged:
+    too_old = lacks_api(launch, version)
+    if too_old is not None:
+        return too_old
     summary = f"the compat libcuda {version} is older than the kernel driver {launch.host.driver} and comes first"
     fix = "Take the compat folder out of LD_LIBRARY_PATH (or ld.so.conf.d), or remove cuda-compat from the image."
     finding = Finding("compat-older-than-driver", "error", "init", summary, fix, _seen(launch))
     return Judged(Stage("init", "fails", summary, _seen(launch), cuda_error(803)), (finding,))
+
+
+def lacks_api(launch: Launch, version: str) -> Judged | None:
+    """Error 35 from a libcuda of the image: the runtime asks for its API version before it calls cuInit."""
+    cuda = tables.driver_cuda(version).value if is_driver_version(version) else None
+    need = next((need for need in launch.needs if need.decides), None)
+    if cuda is None or need is None or cuda_key(need.cuda)[0] <= cuda_key(cuda)[0]:
+        return None
+    part = need.component
+    summary = (
+        f"{part.name} {part.version or ''} needs CUDA {need.cuda}; the image's own libcuda {version} comes first "
+        f"and offers CUDA {cuda}, whatever the kernel driver {launch.host.driver} offers"
+    )
+    fix = "Keep that libcuda out of the loader's way: the host's own library is then used."
+    finding = Finding("own-libcuda-too-old", "error", "init", summary, fix, (part.evidence, *_seen(launch)))
+    reason = "which of 35 and 803 is reported depends on what the program asks first"
+    stage = Stage(
+        "init", "fails", summary, _seen(launch), cuda_error(35), confidence="medium", confidence_reason=reason
+    )
+    return Judged(stage, (finding,))
 
 
 def _newer(launch: Launch, version: str) -> Judged | None:
@@ -175,8 +199,7 @@ def _dropped_architecture(launch: Launch, version: str) -> Judged | None:
     summary = f"compat libcuda {version} no longer supports {architecture.name} ({capability})"
     fix = f"Use a compat package of branch {architecture.last_driver_branch} or older."
     finding = Finding("compat-drops-architecture", "error", "init", summary, fix, _seen(launch))
-    reason = "one report: it may initialise and fail when a context is created"
-    return Judged(
-        Stage("init", "unknown", summary, _seen(launch), confidence="low", confidence_reason=reason),
-        (finding,),
-    )
+    # JuliaPackaging/Yggdrasil#14178
+    reason = "by the architecture table and one report: cuInit succeeds, creating a context fails"
+    stage = Stage("init", "fails", summary, _seen(launch), confidence="medium", confidence_reason=reason)
+    return Judged(stage, (finding,))

@@ -33,7 +33,7 @@ def judge(launch: Launch) -> Judged:
 
 
 def _driver_given(launch: Launch) -> Judged | None:
-    if launch.host.driver is not None:
+    if launch.host.driver is not None or launch.host.driver_cuda is not None:
         return None
     wanted = describe_needs(launch)
     summary = f"the driver version is not known{wanted}"
@@ -62,9 +62,16 @@ def _libcuda_fits(launch: Launch) -> Judged | None:
 
 
 def _baked(launch: Launch) -> Judged | None:
-    version = launch.libcuda.version
-    if version is None or version_key(version) == version_key(launch.host.driver):
+    version, library = launch.libcuda.version, launch.libcuda.library
+    if version is None:
+        seen = (Evidence("file", library.path, "libcuda without a version", library.layer),) if library else ()
+        summary = "the version of the image's own libcuda, which comes first, is not known"
+        return Judged(Stage("init", "unknown", summary, seen, missing=("libcuda version",)))
+    if version_key(version) == version_key(launch.host.driver):
         return None
+    too_old = forward.lacks_api(launch, version)
+    if too_old is not None:
+        return too_old
     summary = f"libcuda {version} of the image does not fit the kernel driver {launch.host.driver}"
     fix = "Remove the driver libraries from the image."
     finding = Finding("driver-libraries-in-image", "error", "init", summary, fix)

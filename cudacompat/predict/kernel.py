@@ -7,12 +7,13 @@ from typing import Literal
 
 from cudacompat import tables
 from cudacompat.model import Evidence, Finding, Kernels, Stage
+from cudacompat.model.prediction import Confidence
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code
 from cudacompat.predict.launch import Judged, Launch
 from cudacompat.predict.needs import cuda_key, is_cuda_version
 from cudacompat.predict.offer import offered
-from cudacompat.predict.targets import describe, ptx_compiles_for, sass_runs_on
+from cudacompat.predict.targets import SHARED_TOOLKIT, TEGRA, describe, is_own_target, ptx_compiles_for, sass_runs_on
 
 Fit = Literal["native", "jit", "ptx-too-new", "none", "unknown"]
 _WORST: tuple[Fit, ...] = ("native", "jit", "unknown", "ptx-too-new", "none")
@@ -38,9 +39,9 @@ def judge(launch: Launch) -> Judged:
         names = ", ".join(code.name for code in codes[:3])
         summary = f"{names}: the GPU's compute capability is not known"
         return Judged(Stage("kernel", "unknown", summary, missing=("gpu",)), notes)
-    driver_isa = _driver_isa(launch)
-    judged = [_judge_code(code, capability, driver_isa) for code in codes]
-    return _decide(launch, judged, driver_isa, notes)
+    compiler = _compiler(launch)
+    judged = [_judge_code(code, capability, compiler) for code in codes]
+    return _decide(launch, judged, compiler.isa, notes)
 
 
 def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
@@ -49,19 +50,30 @@ def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
     return Judged(Stage("kernel", "skipped", "no component that brings kernels was found"), notes)
 
 
-def _driver_isa(launch: Launch) -> str | None:
-    """The newest PTX ISA that the loaded libcuda compiles; None when unknown."""
-    if launch.host.driver is None:
-        return None
-    cuda = offered(launch).cuda
-    return tables.ptx_isa_for_cuda(cuda).value if cuda else None
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """What the loaded libcuda makes of device code.
+
+    ``isa`` is the newest PTX ISA that it compiles, None when unknown; ``shared_toolkit`` says that it is of
+    CUDA 13 or newer, which takes the machine code of servers on Tegra.
+    """
+
+    isa: str | None
+    shared_toolkit: bool = False
 
 
-def _judge_code(code: Code, capability: str, driver_isa: str | None) -> _Judgement:
+def _compiler(launch: Launch) -> Compiler:
+    cuda = offered(launch).cuda if launch.host.driver or launch.host.driver_cuda else None
+    if cuda is None:
+        return Compiler(None)
+    return Compiler(tables.ptx_isa_for_cuda(cuda).value, cuda_key(cuda) >= SHARED_TOOLKIT)
+
+
+def _judge_code(code: Code, capability: str, compiler: Compiler) -> _Judgement:
     """A component runs where its main files do; a set of alternatives runs where any file does."""
     if not code.files:
         return _Judgement(code, "unknown")
-    fits = [(file, *file_fit(file, capability, driver_isa)) for file in code.files]
+    fits = [(file, *file_fit(file, capability, compiler)) for file in code.files]
     best = min(fits, key=lambda item: _WORST.index(item[1]))
     worst = max(fits, key=lambda item: _WORST.index(item[1]))
     chosen = worst if code.all_needed else best
@@ -69,12 +81,13 @@ def _judge_code(code: Code, capability: str, driver_isa: str | None) -> _Judgeme
     return _Judgement(code, chosen[1], chosen[2], failing)
 
 
-def file_fit(file: Kernels, capability: str, driver_isa: str | None) -> tuple[Fit, str | None]:
+def file_fit(file: Kernels, capability: str, compiler: Compiler) -> tuple[Fit, str | None]:
     """How one file's device code fits a GPU, and the PTX ISA that mattered.
 
     Machine code is preferred, as the driver does; an unknown driver ISA leaves PTX undecided.
     """
-    if any(sass_runs_on(target, capability) for target in file.sass):
+    driver_isa = compiler.isa
+    if any(sass_runs_on(target, capability, shared_toolkit=compiler.shared_toolkit) for target in file.sass):
         return "native", None
     usable = [ptx for ptx in file.ptx if ptx_compiles_for(ptx.arch, capability)]
     if not usable:
@@ -157,15 +170,18 @@ def _runs(launch: Launch, worst: _Judgement, judged: list[_Judgement], limits: t
         limit = next((item.message for item in limits if item.rule in _LIMITS), None)
         status = "limited" if limit else "ok"
         summary = f"{summary}; {limit}" if limit else summary
-    stage = Stage(
-        "kernel",
-        status,
-        summary,
-        _seen(worst),
-        confidence=worst.code.confidence,
-        confidence_reason=worst.code.grounds,
-    )
+    confidence, grounds = _sureness(launch, worst)
+    stage = Stage("kernel", status, summary, _seen(worst), confidence=confidence, confidence_reason=grounds)
     return Judged(stage, limits)
+
+
+def _sureness(launch: Launch, item: _Judgement) -> tuple[Confidence, str]:
+    """Servers' machine code on Tegra rests on reports, against the wording of NVIDIA's guide."""
+    capability = launch.gpu.compute_capability or ""
+    own = any(is_own_target(target, capability) for file in item.code.files for target in file.sass)
+    if item.fit != "native" or capability not in TEGRA or own or item.code.confidence != "high":
+        return item.code.confidence, item.code.grounds
+    return "medium", "reports say that CUDA 13 drivers run servers' machine code on Tegra, NVIDIA's guide excludes it"
 
 
 _MOST_NAMED = 5

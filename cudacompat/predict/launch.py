@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Stage
+from cudacompat.model import CompatDirectory, Finding, Gpu, HostFacts, ImageFacts, Stage
 from cudacompat.predict.environment import last_wins
 from cudacompat.predict.kernel_sources import Code, device_code
-from cudacompat.predict.needs import Need, runtime_needs
-from cudacompat.stack import Request, compat_is_mounted, container_request, select_compat
+from cudacompat.predict.needs import Need, cuda_key, runtime_needs
+from cudacompat.stack import Request, compat_is_mounted, compat_root, container_request, select_compat
 from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
+from cudacompat.stack.paths import resolve
 
 # Modes in which the GPU request travels as NVIDIA_VISIBLE_DEVICES, appended after the image's own env.
 _ENV_REQUEST = ("legacy", "csv")
+
+# The compat hook of Tegra's csv mode asks NVML, which Jetson has from JetPack 6 (CUDA 12.2) on.
+_NVML_ON_JETSON = (12, 2)
 
 NO_GPU = Gpu()
 
@@ -90,20 +94,34 @@ def _libcuda(image: ImageFacts, host: HostFacts, env: Mapping[str, str], request
     )
 
 
+def stack_compat(image: ImageFacts, host: HostFacts) -> CompatDirectory | None:
+    """The compat directory that the container stack looks at on this host, whether it takes it or not."""
+    root = compat_root(injection=host.injection or "none", toolkit=host.toolkit, orin=_is_orin(host))
+    real = resolve(root, image.links)
+    return next((found for found in image.compat if found.directory == real), None)
+
+
+def _is_orin(host: HostFacts) -> bool:
+    return host.os == "jetson" and any(gpu.compute_capability == "8.7" for gpu in host.gpus or ())
+
+
 def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
-    standard = next((directory for directory in image.compat if directory.standard), None)
-    if standard is None or host.driver is None or host.toolkit is None or host.injection is None:
+    looked_at = stack_compat(image, host)
+    if looked_at is None or host.driver is None or host.toolkit is None or host.injection is None:
         return None
     tegra = host.os == "jetson"
+    if tegra and cuda_key(host.driver_cuda or "0") < _NVML_ON_JETSON:
+        return None
     return select_compat(
         files=image.files,
         links=image.links,
-        note=standard.note,
+        note=looked_at.note,
         # On Tegra the stack knows a CUDA version and no driver branch.
         host_driver="" if tegra else host.driver,
         host_cuda=(host.driver_cuda or "") if tegra else "",
         toolkit=host.toolkit,
         injection=host.injection,
+        compat_root=compat_root(injection=host.injection, toolkit=host.toolkit, orin=_is_orin(host)),
     )
 
 

@@ -33,15 +33,23 @@ class Offer:
         """Half a sentence that names the library and its CUDA version."""
         if self.forward:
             return f"the compat libcuda {self.driver} offers CUDA {self.cuda}"
-        return f"driver {launch.host.driver} offers CUDA {self.cuda}"
+        return (
+            f"driver {launch.host.driver} offers CUDA {self.cuda}"
+            if self.driver
+            else f"the driver offers CUDA {self.cuda}"
+        )
 
 
 def offered(launch: Launch) -> Offer:
-    """The offer of whichever libcuda was chosen. Call it only when the driver is known."""
+    """The offer of whichever libcuda was chosen. Call it only when the driver or its CUDA version is known."""
     found, host = launch.libcuda, launch.host
     driver = host.driver or ""
     if found.kind == "compat" and found.version and found.version != driver:
         return _of_compat(launch, found.version)
+    if host.driver is None:
+        return Offer(
+            host.driver_cuda, driver, "high", "as the host reports it", tegra=host.os == "jetson", by_cuda_only=True
+        )
     if host.driver_cuda is not None:
         known = tables.driver_cuda(driver, os=host.os)
         derived = known.value == host.driver_cuda

@@ -183,6 +183,16 @@ _ALL = (
         (803,),
     ),
     Rule(
+        "own-libcuda-too-old",
+        "init",
+        "A libcuda that lies in the image is found first and is too old for the runtime.",
+        "An old compat or driver library stands before the host's: the runtime sees its API version, not the "
+        "host driver's, so a new driver does not help.",
+        "LD_DEBUG=libs PROGRAM 2>&1 | grep libcuda; nvidia-smi on the host shows a newer CUDA version.",
+        "Take the folder out of LD_LIBRARY_PATH or ld.so.conf.d, or remove the library from the image.",
+        (35, 803),
+    ),
+    Rule(
         "compat-not-eligible",
         "init",
         "The compat libcuda is newer than the driver, but the board may not use forward compatibility.",

@@ -9,7 +9,7 @@ from cudacompat.model import Finding, Gpu, HostFacts, ImageFacts, Scenario, Stag
 from cudacompat.model.host import Injection
 from cudacompat.model.prediction import STAGES
 from cudacompat.predict.boards import candidate_boards, gpu_matters, variants
-from cudacompat.predict.launch import Launch, launch
+from cudacompat.predict.launch import Launch, launch, stack_compat
 from cudacompat.predict.play import Play, play
 from cudacompat.predict.verdict import key, merge, rank
 from cudacompat.stack import compat_generations, injections_of
@@ -49,9 +49,14 @@ def judge(image: ImageFacts, host: HostFacts) -> Merged:
     """Every GPU model must pass, so the worst one is the host's answer."""
     if host.gpus is None:
         return _merge(_played(image, _cases_of_unknown_gpu(image, host)))
-    models = tuple(dict.fromkeys(replace(gpu, uuid=None) for gpu in host.gpus)) or (Gpu(),)
+    models = tuple(dict.fromkeys(_model(gpu) for gpu in host.gpus)) or (Gpu(),)
     answers = [_merge(_played(image, _cases(image, host, gpu, {}, {}))) for gpu in models]
     return _worst(answers)
+
+
+def _model(gpu: Gpu) -> Gpu:
+    """The board without what tells it from another one of its kind."""
+    return replace(gpu, uuid=None, mig=(), mig_profiles=(), mig_enabled=None, memory_mib=None)
 
 
 def _worst(answers: Sequence[Merged]) -> Merged:
@@ -76,7 +81,9 @@ def _cases_of_unknown_gpu(image: ImageFacts, host: HostFacts) -> Iterator[Case]:
         yield from _cases(image, host, Gpu(), {}, {})
         return
     for gpu, given, words in candidate_boards(host):
-        yield from _cases(image, host, gpu, given, words)
+        # On Jetson the board decides where the stack looks for a compat library.
+        board_host = replace(host, gpus=(gpu,)) if host.os == "jetson" else host
+        yield from _cases(image, board_host, gpu, given, words)
 
 
 def _cases(
@@ -90,10 +97,11 @@ def _cases(
 def _host_cases(image: ImageFacts, host: HostFacts) -> Iterator[tuple[HostFacts, dict[str, str], dict[str, str]]]:
     for mode, mode_given, mode_words in _modes(host):
         filled = replace(host, injection=mode)
-        if host.toolkit is not None or not any(directory.standard for directory in image.compat):
+        generations = compat_generations(mode, None)
+        looked_at = [stack_compat(image, replace(filled, toolkit=toolkit)) for toolkit, _ in generations]
+        if host.toolkit is not None or not any(looked_at):
             yield filled, mode_given, mode_words
             continue
-        generations = compat_generations(mode, None)
         for toolkit, text in generations:
             more = {"toolkit": toolkit} if len(generations) > 1 else {}
             words = {"toolkit": text} if more else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cudacompat.model import CudaError, Evidence, Finding, Stage
 from cudacompat.predict.launch import Judged, Launch
 from cudacompat.predict.needs import cuda_key
-from cudacompat.stack import evaluate_requirements, explain_requirement, requirement_dialect
+from cudacompat.stack import Alternative, evaluate_requirements, explain_requirement, requirement_dialect
 
 _CLI = "nvidia-container-cli: "
 
@@ -62,7 +62,7 @@ def _requirements(launch: Launch) -> Judged:
         return _disabled(launch, seen)
     if not launch.request.requirements:
         return Judged(Stage("start", "ok", "the image sets no requirement"))
-    if launch.host.driver is None or launch.host.driver_cuda is None:
+    if launch.host.driver_cuda is None or (dialect == "c" and launch.host.driver is None):
         summary = "the image's requirements cannot be compared: the driver is not known"
         return Judged(Stage("start", "unknown", summary, seen, missing=("driver",)))
     refusal = refused(launch, dialect)
@@ -104,14 +104,25 @@ def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:
 def _accepted(launch: Launch) -> str:
     """What would meet the formulas, in words: a CUDA version, or driver branches and the brands for them."""
     ways = [way for formula in launch.request.requirements for way in explain_requirement(formula)]
-    versions = sorted({way.cuda for way in ways if way.cuda and way.branch is None}, key=cuda_key)
-    branches = sorted({way.branch for way in ways if way.branch is not None})
-    brands = sorted({brand for way in ways if way.branch is not None for brand in way.brands})
+    by_branch = [way for way in ways if way.branch is not None or way.below is not None]
+    versions = sorted({way.cuda for way in ways if way.cuda and way not in by_branch}, key=cuda_key)
     words = [f"a driver of CUDA {versions[-1]} or newer"] if versions else []
-    if branches:
-        of = f" with brand {', '.join(brands)}" if brands else ""
-        words.append(f"driver branches {', '.join(map(str, branches))}{of}")
+    spans = dict.fromkeys(_span(way) for way in sorted(by_branch, key=lambda way: (way.branch or 0, way.below or 0)))
+    if spans:
+        brands = sorted({brand for way in by_branch for brand in way.brands})
+        # Brands of an alternative that names none would not be asked for there.
+        of = f" with brand {', '.join(brands)}" if brands and all(way.brands for way in by_branch) else ""
+        words.append(f"driver branches {', '.join(spans)}{of}")
     return " or ".join(words) or "other drivers"
+
+
+def _span(way: Alternative) -> str:
+    """The driver branches of an alternative: "535", "450 or newer", "450 to 469", "before 385"."""
+    if way.branch is None:
+        return f"before {way.below}"
+    if way.below is None:
+        return f"{way.branch} or newer"
+    return str(way.branch) if way.below == way.branch + 1 else f"{way.branch} to {way.below - 1}"
 
 
 def _disabled(launch: Launch, seen: tuple[Evidence, ...]) -> Judged:

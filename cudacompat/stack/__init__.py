@@ -1,7 +1,13 @@
 """The model of NVIDIA's container stack: requirements, the container request, the compat choice. Pure."""
 
-from cudacompat.stack.compat import compat_is_mounted, select_compat
-from cudacompat.stack.injection import ModeChoice, compat_generations, injections_of, requirement_dialect
+from cudacompat.stack.compat import compat_is_mounted, compat_root, select_compat
+from cudacompat.stack.injection import (
+    ModeChoice,
+    compat_generations,
+    injections_of,
+    requirement_dialect,
+    runtime_injection,
+)
 from cudacompat.stack.request import container_request
 from cudacompat.stack.requested import Request
 from cudacompat.stack.requirements import (
@@ -16,10 +22,12 @@ __all__ = [
     "Request",
     "compat_generations",
     "compat_is_mounted",
+    "compat_root",
     "container_request",
     "evaluate_requirements",
     "explain_requirement",
     "injections_of",
     "requirement_dialect",
+    "runtime_injection",
     "select_compat",
 ]

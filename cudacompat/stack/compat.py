@@ -17,6 +17,8 @@ from cudacompat.stack.paths import resolve
 from cudacompat.stack.releases import release
 
 COMPAT_ROOT = "/usr/local/cuda/compat"
+# pkg/nvcdi/lib-csv.go; drafts of 1.19 spelled it "compat-orin", the packages install into compat_orin.
+ORIN_COMPAT_ROOT = "/usr/local/cuda/compat_orin"
 _CACHE = "/etc/ld.so.cache"
 _LIBCUDA = "libcuda.so."
 _NEWEST = (99,)
@@ -70,6 +72,12 @@ def select_compat(
     if injection == "cdi" or (injection == "csv" and version >= (1, 19)):
         return _by_hook(image, note, host_driver, host_cuda, version)
     return None
+
+
+def compat_root(*, injection: str, toolkit: str | None, orin: bool) -> str:
+    """Where the stack looks for a compat libcuda: csv mode has a place of its own for Orin from 1.19 on."""
+    own = orin and injection == "csv" and (release(toolkit) or _NEWEST) >= (1, 19)
+    return ORIN_COMPAT_ROOT if own else COMPAT_ROOT
 
 
 def compat_is_mounted(*, injection: str, toolkit: str | None) -> bool:

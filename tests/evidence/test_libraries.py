@@ -22,6 +22,8 @@ RUNTIMES = [
     ("/usr/local/cuda-9.0/lib64/libcudart.so.9.0", None, "9.0"),
     ("/x/torch/lib/libcudart-d0da41ae.so.11.0", None, "11"),
     ("/x/torch/lib/libcudart-1b9df8b8.so.10.2", None, "10.2"),
+    ("/x/some.libs/libcudart.faf08d9a.so.13", None, "13"),
+    ("/x/some.libs/libcudart.faf08d9a.so.12.4.127", "12.4.127", "12.4"),
     ("/opt/conda/lib/libcudart.so.12.4.127", "12.4.127", "12.4"),
 ]
 

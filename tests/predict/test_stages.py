@@ -11,6 +11,7 @@ from tests.support.facts import compat, component, cudart, host, image, kernels,
 COMPAT_FIRST = {"LD_LIBRARY_PATH": "/usr/local/cuda/compat:/usr/local/nvidia/lib64"}
 LISTED = {"NVIDIA_REQUIRE_CUDA": "cuda>=12.8 brand=tesla,driver>=535,driver<536 brand=nvidia,driver>=535,driver<536"}
 NOTE = '{"CUDA version": "13.0", "driver": [535, 550, 570, 580], "device": [1, 2, 12, 13, 14]}'
+ORIN_NOTE = '{"CUDA version": "13.2"}'
 STUB = SharedLibrary(
     "/usr/local/cuda-12.4/lib64/stubs/libcuda.so",
     ("/usr/local/cuda-12.4/lib64/stubs/libcuda.so.1",),
@@ -57,7 +58,11 @@ ROWS: list[Row] = [
     ("compat off in toolkit 1.17.4", image(cudart("12.1"), compat_package=compat("530.30.02", cuda="12.1")), host("525.147.05", "RTX 3060", toolkit="1.17.4"), "runs-limited", None, None, "minor-version"),
     ("compat mounted before 1.17.4", image(cudart("12.1"), compat_package=compat("530.30.02", cuda="12.1")), host("525.147.05", "RTX 3060", toolkit="1.14.3"), "fails", "init", 804, None),
     ("branch that the package does not accept", image(cudart("10.0"), compat_package=compat("410.129", cuda="10.0")), host("396.26", "Tesla P4", toolkit="1.0.5"), "fails", "init", 803, None),
-    ("Orin's compat library offers its note's CUDA version", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note='{"CUDA version": "13.2"}'), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="12.6"), "runs", None, None, "forward-compat"),
+    ("Orin's compat library offers its note's CUDA version", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE, folder="compat_orin"), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="12.6"), "runs", None, None, "forward-compat"),
+    ("before 1.19 nothing puts Orin's compat library in front", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE, folder="compat_orin"), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.18.1", os="jetson", driver_cuda="12.6"), "fails", "init", 35, None),
+    ("Orin does not take the servers' compat folder", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="12.6"), "fails", "init", 35, None),
+    ("Thor takes the servers' compat folder", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE), platform="linux/arm64"), host("580.00", "NVIDIA Thor", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="13.0"), "runs", None, None, "forward-compat"),
+    ("JetPack 5 has no NVML for the compat hook", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE, folder="compat_orin"), platform="linux/arm64"), host("540.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="11.4"), "fails", "init", 35, None),
     ("a compat library without a readable version", image(cudart("13.0"), compat_package=compat("999999999999.1"), env=COMPAT_FIRST), host("575.57.08", "A100"), "unknown", None, None, None),
     # libcuda of the image
     ("stub in the library path is 34", image(cudart("12.4"), libraries=[STUB], env={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64/stubs"}), host("550.54.15"), "fails", "driver-library", 34, None),

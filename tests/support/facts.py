@@ -61,9 +61,11 @@ def kernels(path: str, sass: str = "", ptx: str = "", *, component: str | None =
     return Kernels(path, tuple(sass.split()), found, component)
 
 
-def compat(libcuda: str, *, cuda: str = "13.0", note: str | None = None) -> tuple[CompatDirectory, SharedLibrary]:
-    """A compat package in its usual place, /usr/local/cuda-X.Y/compat."""
-    directory = f"/usr/local/cuda-{cuda}/compat"
+def compat(
+    libcuda: str, *, cuda: str = "13.0", note: str | None = None, folder: str = "compat"
+) -> tuple[CompatDirectory, SharedLibrary]:
+    """A compat package in its usual place, /usr/local/cuda-X.Y/compat; Orin's is in compat_orin."""
+    directory = f"/usr/local/cuda-{cuda}/{folder}"
     library = SharedLibrary(
         f"{directory}/libcuda.so.{libcuda}",
         (f"{directory}/libcuda.so.1",),
@@ -72,7 +74,7 @@ def compat(libcuda: str, *, cuda: str = "13.0", note: str | None = None) -> tupl
         size=4096,
         compat_note=note,
     )
-    return CompatDirectory(directory, libcuda, note, True), library
+    return CompatDirectory(directory, libcuda, note, folder == "compat"), library
 
 
 def image(

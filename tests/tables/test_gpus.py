@@ -34,7 +34,7 @@ FOUND = [
     ("GH200", "9.0", "datacenter", True),
     ("B200", "10.0", "datacenter", True),
     ("GB300", "10.3", "datacenter", True),
-    ("NVIDIA GB10", "12.1", "dgx-spark", None),
+    ("NVIDIA GB10", "12.1", "dgx-spark", True),
     ("TITAN X (Pascal)", "6.1", "titan", False),
     ("Titan V", "7.0", "titan", False),
     ("NVS 4200M", "2.1", "nvs", None),
