@@ -24,6 +24,7 @@ class Kept:
 
     def __init__(self) -> None:
         self._head: list[bytes] = []
+        self._head_end = _HEAD
         self._starts: list[int] = []
         self._latest = b""
         self._latest_at = 0
@@ -37,6 +38,10 @@ class Kept:
         """Let ``read`` ask for what it will need."""
         self._follow = read
         read(self.read_at)
+
+    def end_head(self, offset: int) -> None:
+        """Let the beginning end at ``offset`` when that comes earlier."""
+        self._head_end = min(self._head_end, offset)
 
     def want(self, offset: int, length: int) -> None:
         """Keep a range, or what of it is not past yet. The latest piece is still at hand."""
@@ -53,7 +58,7 @@ class Kept:
     def feed(self, piece: bytes, start: int) -> None:
         """The next piece of the stream."""
         end = start + len(piece)
-        if start < _HEAD:
+        if start < self._head_end:
             self._head.append(piece)
             self._starts.append(start)
         self._latest, self._latest_at = piece, start

@@ -104,6 +104,8 @@ def _keep_ahead(kept: Kept, header: elf.Header) -> None:
     for segment in elf.read_segments(kept.read_at, header):
         if segment.type == _NOTE:
             kept.want(segment.offset, min(segment.size, _MAX_NOTE))
+        elif segment.executable and segment.offset:
+            kept.end_head(segment.offset)
 
 
 def scan_file(read_at: ReadAt, size: int, reach: int = 0) -> Scan | None:
