@@ -39,9 +39,9 @@ def check(
     ``target`` is an image as the command line takes it ("name:tag", "registry:repo/app:1.2",
     "docker-archive:app.tar", a path). The host is described by ``driver`` ("535.183.01"), ``gpus`` (names
     as nvidia-smi prints them; ["none"] for none), ``compute_capability`` ("8.0") and so on;
-    or by ``host``: ready facts or a file's path, over which the other values are laid. With neither, this
-    machine is asked; facts that it does not tell stay unknown and are never guessed. ``quick`` reads
-    manifest and config only.
+    or by ``host``: ready facts, a file's path, or "ssh://user@node" for a machine that ssh reaches, over which
+    the other values are laid. With neither, this machine is asked; facts that it does not tell stay unknown and
+    are never guessed. ``quick`` reads manifest and config only.
     ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification;
     ``mirrors`` map a registry ("docker.io") to a host that is asked first.
 
@@ -102,10 +102,11 @@ def host_facts(
     driver_cuda: str | None = None,
     os: str | None = None,
 ) -> HostFacts:
-    """Host facts from the values given, from a file, or (with neither) from this machine.
+    """Host facts from the values given, from ``host``, or (with neither) from this machine.
 
-    Raises HostError when the file cannot be read, or when this machine has no NVIDIA driver to ask;
-    UsageError for values that make no sense.
+    ``host`` is a file's path, or "ssh://user@node[:port]" for another machine. Raises HostError when the file
+    cannot be read, when ssh does not get in, or when the machine has no NVIDIA driver to ask; UsageError for
+    values that make no sense.
     """
     options = HostOptions(
         driver=driver,
@@ -121,13 +122,14 @@ def host_facts(
 
 
 def learned_host(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
-    """Host facts from options over facts or a file, or over this machine's own. Raises HostError, UsageError."""
+    """Host facts from options over facts, a file or another machine, or over this machine's own.
+
+    Raises HostError, UsageError.
+    """
     if isinstance(host, HostFacts):
         return with_options(options, host)
     if host is not None:
-        from cudacompat.host.file import read_host_file
-
-        return with_options(options, read_host_file(host))
+        return with_options(options, _other_machine(host))
     if options.describes_a_host():
         return with_options(options)
     from cudacompat.host.local import local_host
@@ -135,10 +137,21 @@ def learned_host(host: HostFacts | str | Path | None, options: HostOptions) -> H
     return with_options(options, local_host())
 
 
+def _other_machine(host: str | Path) -> HostFacts:
+    """The facts of the machine behind "ssh://node", or those in a file."""
+    if isinstance(host, str) and host.startswith("ssh://"):
+        from cudacompat.host.ssh import ssh_host
+
+        return ssh_host(host)
+    from cudacompat.host.file import read_host_file
+
+    return read_host_file(host)
+
+
 def host_or_unknown(host: HostFacts | str | Path | None, options: HostOptions) -> HostFacts:
     """Host facts for a check: where this machine has nothing to tell, everything stays unknown, with the reason.
 
-    Raises HostError for an unreadable file only, and UsageError.
+    Raises HostError for an unreadable file or machine that was named, and UsageError.
     """
     try:
         return learned_host(host, options)

@@ -19,7 +19,7 @@ ALLOWED = {
     "stack": BASE,
     "evidence": BASE | {"layers", "binaries", "tables", "stack"},
     "predict": BASE | {"stack", "tables"},
-    "host": BASE | {"tables"},
+    "host": BASE | {"tables", "stack"},
     "sources": BASE | {"layers"},
     "workloads": BASE | {"tables", "report"},
     "report": BASE | {"predict", "tables"},

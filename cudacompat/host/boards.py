@@ -66,6 +66,11 @@ def capability_only(capability: str) -> Gpu:
     return Gpu(None, value, architecture=known.name if known else None)
 
 
+def brand_word(product_brand: str | None) -> str | None:
+    """nvidia-smi's product brand in libnvidia-container's words, None for one that is not known."""
+    return _BRANDS.get((present(product_brand) or "").lower())
+
+
 def observed_gpu(
     name: str | None,
     *,
@@ -76,16 +81,16 @@ def observed_gpu(
 ) -> tuple[Gpu, str | None]:
     """A GPU as a tool reports it, and a sentence where the table does not know it.
 
-    What was observed wins over the table: the brand that the driver reports is the one that counts.
+    What was observed wins over the table: the brand that the driver reports, in libnvidia-container's
+    words (see ``brand_word``), is the one that counts.
     """
     seen_name, seen_capability = present(name), _capability(capability)
     gpu, note = _looked_up(seen_name, seen_capability)
-    known_brand = _BRANDS.get((present(brand) or "").lower())
     return replace(
         gpu,
         name=seen_name or gpu.name,
         compute_capability=seen_capability or gpu.compute_capability,
-        brands=(known_brand,) if known_brand else gpu.brands,
+        brands=(brand,) if brand else gpu.brands,
         uuid=present(uuid),
         architecture=gpu.architecture or present(architecture),
     ), note

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cudacompat.errors import HostError
-from cudacompat.host import host_json, proc, smi_csv, smi_text, smi_xml
+from cudacompat.host import host_json, jetson, proc, smi_csv, smi_list, smi_text, smi_xml
 from cudacompat.host.options import with_driver_cuda
 from cudacompat.model import HostFacts
 
@@ -26,6 +26,8 @@ FORMATS: tuple[Format, ...] = (
     Format(host_json.matches, host_json.parse),
     Format(smi_xml.matches, smi_xml.parse),
     Format(proc.matches, proc.parse),
+    Format(jetson.matches, jetson.parse_release),
+    Format(smi_list.matches, smi_list.parse),
     Format(smi_csv.matches, smi_csv.parse),
     Format(smi_text.matches, smi_text.parse),
 )
@@ -35,7 +37,8 @@ def read_host_file(path: str | Path) -> HostFacts:
     """Host facts from a file. Raises HostError naming the file and what was expected.
 
     Known forms: the JSON of ``cudacompat host``, and the output of ``nvidia-smi -q -x``, of
-    ``nvidia-smi --query-gpu=driver_version,name,compute_cap --format=csv``, and of plain ``nvidia-smi``.
+    ``nvidia-smi --query-gpu=driver_version,name,compute_cap --format=csv``, of plain ``nvidia-smi`` and of
+    ``nvidia-smi -L``, /proc/driver/nvidia/version, and a Jetson's /etc/nv_tegra_release.
     """
     text = _text(_bytes(Path(path)), str(path))
     for known in FORMATS:
@@ -53,16 +56,10 @@ def _bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(_LONGEST + 1)
     except OSError as error:
-        raise HostError(f"the host file {path} cannot be read: {error.strerror or error}{_advice(path)}") from error
+        raise HostError(f"the host file {path} cannot be read: {error.strerror or error}") from error
     if len(data) > _LONGEST:
         raise HostError(f"the host file {path} is longer than {_LONGEST >> 20} MiB: it is none")
     return data
-
-
-def _advice(path: Path) -> str:
-    if "://" in str(path) or str(path).startswith("ssh:"):
-        return "; save the output of 'ssh HOST nvidia-smi -q -x' in a file and name that"
-    return ""
 
 
 def _text(data: bytes, where: str) -> str:

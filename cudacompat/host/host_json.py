@@ -29,6 +29,7 @@ _KEYS = (
     "compute_capability",
     "origin",
     "notes",
+    "details",
 )
 _MOST_GPUS = 1024
 
@@ -68,6 +69,7 @@ def _facts(given: Mapping[str, object], origin: str) -> HostFacts:
         docker=release(docker) if docker is not None else None,
         origin=origin,
         notes=(*_texts(given, "notes"), *_unknown_keys(given, origin)),
+        details=_texts(given, "details"),
     )
 
 
@@ -125,16 +127,19 @@ def _gpu(value: object) -> Gpu:
         forward_compat=_flag(value, "forward_compat") if "forward_compat" in value else known.forward_compat,
         architecture=_text(value, "architecture") or known.architecture,
         mig=_texts(value, "mig"),
+        mig_profiles=_texts(value, "mig_profiles"),
+        mig_enabled=_flag(value, "mig_enabled"),
+        memory_mib=_count(value, "memory_mib"),
     )
 
 
 def _known(name: str | None, capability: str | None, *, complete: bool) -> Gpu:
     """What the table adds to an object; nothing to a complete one, which comes from our own report."""
-    if complete or name is None:
-        if name is None and capability is None:
-            raise UsageError("one of 'gpus' has neither 'name' nor 'compute_capability'")
-        if complete:
-            return Gpu(name, compute_capability(capability) if capability else None)
+    if complete:
+        return Gpu(name, compute_capability(capability) if capability else None)
+    if name is None and capability is None:
+        raise UsageError("one of 'gpus' has neither 'name' nor 'compute_capability'")
+    if name is None:
         return capability_only(capability or "")
     return named_gpu(name, capability)
 
@@ -143,4 +148,11 @@ def _flag(given: Mapping[str, object], key: str) -> bool | None:
     value = given.get(key)
     if value is not None and not isinstance(value, bool):
         raise UsageError(f"{key!r} must be true, false or null")
+    return value
+
+
+def _count(given: Mapping[str, object], key: str) -> int | None:
+    value = given.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise UsageError(f"{key!r} must be a number of 0 or more, or null")
     return value

@@ -1,56 +1,96 @@
-"""This machine: every way of asking it, in order of how much they tell."""
+"""A machine's facts: every way of asking it, in order of how much they tell."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from cudacompat.errors import HostError
-from cudacompat.host import nvidia_smi, proc
+from cudacompat.host import jetson, nvidia_smi, nvml, proc
+from cudacompat.host.container import container_note, inside, with_own_cuda
+from cudacompat.host.machine import LocalMachine, Machine, oci_architecture
+from cudacompat.host.merge import filled, is_complete
+from cudacompat.host.mismatch import DriverMismatchError, mismatch_note
 from cudacompat.host.options import with_driver_cuda
+from cudacompat.host.stack import with_stack
+from cudacompat.host.wsl import is_wsl, wsl_notes
 from cudacompat.model import HostFacts
-from cudacompat.model.host import HostOs
 
-Way = Callable[[], HostFacts | None]
+Way = Callable[[Machine], HostFacts | None]
 WAYS: tuple[Way, ...] = (
+    nvml.ask,
     nvidia_smi.ask,
     proc.ask,
+    jetson.ask,
 )
-_MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
-def local_host(ways: Sequence[Way] = WAYS, root: Path = Path("/")) -> HostFacts:
-    """This machine's facts: the first way that answers, with notes on those that failed before it.
+def local_host(ways: Sequence[Way] = WAYS, machine: Machine | None = None) -> HostFacts:
+    """A machine's facts, by default this one's: the ways' answers merged, with notes on what they could not tell.
 
     Raises HostError when no way finds a driver; the sentence says what was tried and what to give instead.
     """
+    asked = machine or LocalMachine()
+    found, failures, mismatch = _told(asked, ways)
+    if found is None and mismatch is None:
+        why = f" ({'; '.join(failures)})" if failures else ""
+        raise HostError(f"no NVIDIA driver found on {asked.name}{why}: give --driver (and --gpu), or --host FILE")
+    if mismatch is not None:
+        loaded = found.driver if found is not None else None
+        # Neither version counts before the reboot, so neither is a fact to predict with.
+        found = replace(found or HostFacts(), driver=None, driver_cuda=None, origin=asked.name)
+        failures = [mismatch_note(asked, loaded), *failures]
+    return _completed(replace(found or HostFacts(), notes=(*failures, *(found.notes if found else ()))), asked)
+
+
+def _told(machine: Machine, ways: Sequence[Way]) -> tuple[HostFacts | None, list[str], DriverMismatchError | None]:
+    """What the ways told, merged; the sentences of those that failed; and the mismatch that one of them met."""
+    found: HostFacts | None = None
     failures: list[str] = []
+    mismatch: DriverMismatchError | None = None
     for way in ways:
+        if found is not None and is_complete(found) and way is not jetson.ask:
+            continue
         try:
-            found = way()
+            answer = way(machine)
+        except DriverMismatchError as error:
+            mismatch = error
         except HostError as error:
             failures.append(str(error))
-            continue
-        if found is not None:
-            return _completed(found, failures, root)
-    why = f" ({'; '.join(failures)})" if failures else ""
-    raise HostError(f"no NVIDIA driver found on this machine{why}: give --driver (and --gpu), or --host FILE")
+        else:
+            if answer is not None:
+                found = answer if found is None else filled(found, answer)
+    return found, failures, mismatch
 
 
-def _completed(host: HostFacts, failures: Sequence[str], root: Path) -> HostFacts:
-    os = _os(root) if host.os == "linux" else host.os
-    return with_driver_cuda(replace(host, os=os, machine=local_machine(), notes=(*host.notes, *failures)))
+def _completed(host: HostFacts, machine: Machine) -> HostFacts:
+    """The host with its system, its container stack, and the CUDA version that is the driver's own."""
+    if is_wsl(machine):
+        host = replace(host, os="wsl2", notes=(*host.notes, *wsl_notes(machine)))
+    host = replace(host, machine=machine.architecture() or host.machine)
+    mark = inside(machine)
+    host = with_driver_cuda(with_own_cuda(host, machine, mark))
+    host = replace(host, notes=(*host.notes, *_reasons(host)))
+    if mark is not None:
+        return replace(host, notes=(*host.notes, container_note(mark)))
+    return with_stack(host, machine)
+
+
+def _reasons(host: HostFacts) -> tuple[str, ...]:
+    """Why a fact is null, where no way said it."""
+    reasons = []
+    if host.driver is not None and host.driver_cuda is None:
+        reasons.append(
+            f"the CUDA version of driver {host.driver} is neither shown nor in the table: give --driver-cuda"
+        )
+    if host.gpus is None:
+        reasons.append("the GPUs are not known: neither NVML nor nvidia-smi answered; give --gpu")
+    elif any(gpu.mig_enabled and not gpu.mig for gpu in host.gpus):
+        reasons.append("a GPU has MIG enabled and no instance was seen: CUDA finds no device there until one is made")
+    return tuple(reasons)
 
 
 def local_machine() -> str | None:
     """This machine's CPU architecture in OCI's words, None for those without NVIDIA drivers."""
-    return _MACHINES.get(platform.machine().lower())
-
-
-def _os(root: Path) -> HostOs:
-    """Which of the three driver worlds this is: /dev/dxg is WSL's GPU, nv_tegra_release is L4T's mark."""
-    if (root / "dev/dxg").exists():
-        return "wsl2"
-    return "jetson" if (root / "etc/nv_tegra_release").exists() else "linux"
+    return oci_architecture(platform.machine())

@@ -1,43 +1,35 @@
-"""Asking nvidia-smi on this machine."""
+"""Asking nvidia-smi."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
-
 from cudacompat.errors import HostError
-from cudacompat.host import smi_xml
+from cudacompat.host import smi_list, smi_xml
+from cudacompat.host.machine import Machine
+from cudacompat.host.merge import filled
+from cudacompat.host.mismatch import DriverMismatchError
 from cudacompat.model import HostFacts
 
-# A GPU in trouble can make nvidia-smi hang for ever.
-_SECONDS = 20
-# Under WSL the tool lies beside the driver's libraries and not always on the path.
-_WSL_PATH = Path("/usr/lib/wsl/lib/nvidia-smi")
+_MISMATCH = "Driver/library version mismatch"
 
 
-def ask(program: str | None = None) -> HostFacts | None:
-    """This machine's facts by nvidia-smi, None where it is not installed.
+def ask(machine: Machine) -> HostFacts | None:
+    """A machine's facts by nvidia-smi, None where it is not installed.
 
-    Raises HostError when it is there but fails: its own words say why.
+    Raises HostError when it is there but fails or hangs: its own words say why.
     """
-    found = program or shutil.which("nvidia-smi") or (str(_WSL_PATH) if _WSL_PATH.exists() else None)
-    if found is None:
+    answer = machine.ask("nvidia-smi", "-q", "-x")
+    if answer is None:
         return None
-    return smi_xml.parse(_output(found), "nvidia-smi")
+    if _MISMATCH in answer.out + answer.err:
+        raise DriverMismatchError(f"nvidia-smi: {_MISMATCH}")
+    if answer.code != 0 and not smi_xml.matches(answer.out):
+        raise HostError(f"nvidia-smi failed ({answer.code}): {answer.words}")
+    return _with_instances(machine, smi_xml.parse(answer.out, "nvidia-smi"))
 
 
-def _output(program: str) -> str:
-    try:
-        done = subprocess.run(
-            [program, "-q", "-x"], capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired as error:
-        raise HostError(f"nvidia-smi did not answer within {_SECONDS} seconds: a GPU may hang") from error
-    except OSError as error:
-        raise HostError(f"nvidia-smi cannot be run: {error.strerror or error}") from error
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0 and not smi_xml.matches(text):
-        words = (text + done.stderr.decode("utf-8", "replace")).split()
-        raise HostError(f"nvidia-smi failed ({done.returncode}): {' '.join(words)[:300]}")
-    return text
+def _with_instances(machine: Machine, host: HostFacts) -> HostFacts:
+    """The MIG instances, which only the list names."""
+    if not any(gpu.mig_enabled for gpu in host.gpus or ()):
+        return host
+    answer = machine.ask("nvidia-smi", "-L")
+    return host if answer is None or answer.code != 0 else filled(host, smi_list.parse(answer.out, "nvidia-smi"))

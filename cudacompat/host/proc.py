@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from cudacompat.errors import HostError
+from cudacompat.host.machine import Machine
 from cudacompat.model import HostFacts
 
-WHERE = Path("/proc/driver/nvidia/version")
+WHERE = "/proc/driver/nvidia/version"
 # "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 ..." and
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  565.57.01  Release Build  ..."
 _VERSION = re.compile(r"NVRM version:.*?Kernel Module[^\d\n]*(?:x86_64|aarch64)?\s+(\d{3,4}(?:\.\d+){1,3})\s")
@@ -27,12 +27,7 @@ def parse(text: str, origin: str) -> HostFacts:
     return HostFacts(driver=found[1], origin=origin)
 
 
-def ask(where: Path = WHERE) -> HostFacts | None:
-    """This machine's facts by this file, None where there is none. Raises HostError when it cannot be used."""
-    try:
-        text = where.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise HostError(f"{where} cannot be read: {error.strerror or error}") from error
-    return parse(text, str(where))
+def ask(machine: Machine) -> HostFacts | None:
+    """A machine's facts by this file, None where there is none. Raises HostError when it cannot be used."""
+    text = machine.text(WHERE)
+    return None if text is None else parse(text, WHERE)

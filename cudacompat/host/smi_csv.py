@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
-from cudacompat.errors import HostError
+from cudacompat import tables
+from cudacompat.errors import HostError, UsageError
 from cudacompat.host.boards import observed_gpu
 from cudacompat.host.values import present, reported_driver
 from cudacompat.model import Gpu, HostFacts
 
 _NEEDED = "driver_version"
 _KNOWN = frozenset({_NEEDED, "name", "gpu_name", "compute_cap", "uuid", "gpu_uuid"})
+# Without a heading only what cannot be anything else counts: "450.00" may be a power limit.
+_SURE_DRIVER = re.compile(r"\d{3,4}\.(?:\d{1,3}\.\d{1,3}|\d{3})", re.ASCII)
+_DRIVER = re.compile(r"\d{3,4}\.\d{2,3}(?:\.\d{1,3})?", re.ASCII)
+_UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,60}", re.ASCII)
+_CAPABILITY = re.compile(r"\d{1,2}\.\d", re.ASCII)
+_MEMORY = re.compile(r"(\d{1,9})(?: MiB)?", re.ASCII)
+_MODES = {"enabled": True, "disabled": False}
+
+_Row = dict[str, str]
 
 
 def matches(text: str) -> bool:
-    """Whether a text's first line is such a heading."""
-    heading = _fields(text.lstrip().split("\n", 1)[0])
-    return len(heading) > 0 and not _KNOWN.isdisjoint(heading) and all(_is_field(name) for name in heading)
+    """Whether a text's first line is such a heading, or lines without one whose columns are plain to see."""
+    first = text.lstrip().split("\n", 1)[0]
+    return _is_heading(_fields(first)) or (len(first) < 1000 and _columns(first) is not None)
+
+
+def _is_heading(fields: Sequence[str]) -> bool:
+    return not _KNOWN.isdisjoint(fields) and all(_is_field(name) for name in fields)
 
 
 def _is_field(name: str) -> bool:
@@ -26,7 +43,7 @@ def _is_field(name: str) -> bool:
 
 
 def _fields(line: str) -> list[str]:
-    return [name.strip().lower() for name in line.split(",")]
+    return [name.strip().lower().partition(" [")[0] for name in line.split(",")]
 
 
 def parse(text: str, origin: str) -> HostFacts:
@@ -44,21 +61,55 @@ def parse(text: str, origin: str) -> HostFacts:
     )
 
 
-def _rows(text: str, origin: str) -> list[dict[str, str]]:
-    lines = [line for line in csv.reader(io.StringIO(text.strip()), skipinitialspace=True) if line]
-    heading, body = [name.strip().lower() for name in lines[0]], lines[1:]
+def _rows(text: str, origin: str) -> list[_Row]:
+    bare = text.strip()
+    try:
+        lines = [line for line in csv.reader(io.StringIO(bare), skipinitialspace=True) if line]
+    except csv.Error as error:
+        raise HostError(f"{origin}: this is no CSV: {error}") from error
+    first = bare.split("\n", 1)[0]
+    named = _is_heading(_fields(first))
+    heading, body = (_fields(first), lines[1:]) if named else (_columns(first) or [], lines)
     if any(len(line) != len(heading) for line in body):
-        raise HostError(f"{origin}: a line of nvidia-smi's CSV has another number of fields than its heading")
-    return [dict(zip(heading, line, strict=True)) for line in body]
+        raise HostError(f"{origin}: a line of nvidia-smi's CSV has another number of fields than its first")
+    return [{name: value for name, value in zip(heading, line, strict=True) if name} for line in body]
 
 
-def _names_gpus(rows: list[dict[str, str]]) -> bool:
+def _columns(line: str) -> list[str] | None:
+    """The fields of a line without a heading, "" for those that may be anything; None where nothing is sure."""
+    values = [value.strip() for value in line.split(",")]
+    names = [_column(value, alone=len(values) == 1) for value in values]
+    told = [name for name in names if name]
+    return names if told and len(set(told)) == len(told) else None
+
+
+def _column(value: str, *, alone: bool) -> str:
+    if _SURE_DRIVER.fullmatch(value) or (alone and _DRIVER.fullmatch(value)):
+        return _NEEDED
+    if _UUID.fullmatch(value):
+        return "uuid"
+    if _CAPABILITY.fullmatch(value) and any(row.compute_capability == value for row in tables.architectures()):
+        return "compute_cap"
+    return "name" if _is_board(value) else ""
+
+
+def _is_board(value: str) -> bool:
+    try:
+        return len(value) > 3 and not value.replace(".", "").isdigit() and bool(tables.find_gpu(value))
+    except UsageError:
+        return value.startswith("NVIDIA ")
+
+
+def _names_gpus(rows: list[_Row]) -> bool:
     return any(_name(row) or row.get("compute_cap") for row in rows)
 
 
-def _name(row: dict[str, str]) -> str | None:
+def _name(row: _Row) -> str | None:
     return row.get("name") or row.get("gpu_name")
 
 
-def _gpu(row: dict[str, str]) -> tuple[Gpu, str | None]:
-    return observed_gpu(_name(row), capability=row.get("compute_cap"), uuid=row.get("uuid") or row.get("gpu_uuid"))
+def _gpu(row: _Row) -> tuple[Gpu, str | None]:
+    gpu, note = observed_gpu(_name(row), capability=row.get("compute_cap"), uuid=row.get("uuid") or row.get("gpu_uuid"))
+    memory = _MEMORY.fullmatch(row.get("memory.total", "").strip())
+    mode = _MODES.get(row.get("mig.mode.current", "").strip().lower())
+    return replace(gpu, memory_mib=int(memory[1]) if memory else None, mig_enabled=mode), note

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from cudacompat.errors import HostError, UsageError
-from cudacompat.host.boards import observed_gpu
+from cudacompat.host.boards import brand_word, observed_gpu
 from cudacompat.host.values import cuda_version, present, reported_driver
 from cudacompat.model import Gpu, HostFacts
 from cudacompat.model.host import HostOs
 
 # Windows' driver models. Linux containers reach such a driver through WSL 2 only.
 _WINDOWS_MODELS = frozenset({"WDDM", "TCC", "MCDM"})
+_MIB = re.compile(r"(\d{1,9}) MiB", re.ASCII)
 # Drivers from 2026 on tell the kernel mode driver from the user mode driver.
 _DRIVER_TAGS = ("driver_version", "kmd_version")
 _CUDA_TAGS = ("cuda_version", "cuda_umd_version")
@@ -69,10 +72,21 @@ def _os(root: ElementTree.Element) -> HostOs:
 
 
 def _gpu(element: ElementTree.Element) -> tuple[Gpu, str | None]:
-    return observed_gpu(
+    gpu, note = observed_gpu(
         element.findtext("product_name"),
-        brand=element.findtext("product_brand"),
+        brand=brand_word(element.findtext("product_brand")),
         capability=element.findtext("compute_cap"),
         uuid=element.findtext("uuid"),
         architecture=element.findtext("product_architecture"),
     )
+    # nvidia-smi's XML lists MIG instances by their numbers, without UUID and profile.
+    return replace(gpu, mig_enabled=_mig(element), memory_mib=_memory(element)), note
+
+
+def _mig(element: ElementTree.Element) -> bool | None:
+    return {"Enabled": True, "Disabled": False}.get(element.findtext("mig_mode/current_mig") or "")
+
+
+def _memory(element: ElementTree.Element) -> int | None:
+    found = _MIB.fullmatch((element.findtext("fb_memory_usage/total") or "").strip())
+    return int(found[1]) if found else None

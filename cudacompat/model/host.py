@@ -17,7 +17,8 @@ class Gpu:
     ``compute_capability`` is "major.minor"; ``brands`` every NVML brand the board may report, in
     libnvidia-container's words and lower case ("tesla", "nvidia"), empty when unknown.
     ``forward_compat`` tells whether forward compatibility supports the board: True, False, or None where
-    NVIDIA's documents do not decide.
+    NVIDIA's documents do not decide. ``mig`` are the UUIDs of its MIG instances and ``mig_profiles`` their
+    profiles ("1g.10gb") in the same order; ``mig_enabled`` None: nobody said. ``memory_mib`` is in MiB.
     """
 
     name: str | None = None
@@ -27,6 +28,9 @@ class Gpu:
     forward_compat: bool | None = None
     architecture: str | None = None
     mig: tuple[str, ...] = ()
+    mig_profiles: tuple[str, ...] = ()
+    mig_enabled: bool | None = None
+    memory_mib: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,8 @@ class HostFacts:
     the CUDA version it reports, None when neither given nor derivable; ``machine`` is "amd64" or "arm64".
     ``gpus`` None: nobody said which; empty: the host has none. ``toolkit`` is the NVIDIA container
     toolkit's version, ``docker`` the engine's. ``origin`` says where the facts come from ("options",
-    "nvidia-smi", a file's name). ``notes`` are sentences on what could not be learned.
+    "nvidia-smi", a file's name). ``notes`` are sentences on what could not be learned, ``details`` on how
+    containers get GPUs there and how that is known.
     """
 
     driver: str | None = None
@@ -50,3 +55,4 @@ class HostFacts:
     docker: str | None = None
     origin: str = "options"
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()

@@ -121,6 +121,7 @@ def host_document(host: HostFacts) -> Document:
         "gpu_count": None if host.gpus is None else len(host.gpus),
         "origin": host.origin,
         "notes": list(host.notes),
+        "details": list(host.details),
     }
 
 
@@ -134,6 +135,9 @@ def gpu_document(gpu: Gpu) -> Document:
         "architecture": gpu.architecture,
         "forward_compat": gpu.forward_compat,
         "mig": list(gpu.mig),
+        "mig_profiles": list(gpu.mig_profiles),
+        "mig_enabled": gpu.mig_enabled,
+        "memory_mib": gpu.memory_mib,
     }
 
 

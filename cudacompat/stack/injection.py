@@ -31,6 +31,11 @@ _CDI = ModeChoice("cdi", "Docker 29.2.0 or newer tries CDI first for --gpus")
 _SURE_CDI = ModeChoice(
     "cdi", "Docker 29.2.0 or newer tries CDI first for --gpus, and toolkit 1.18 or newer writes the CDI spec"
 )
+_SEEN_SPEC = ModeChoice("cdi", "Docker 29.2.0 or newer tries CDI first for --gpus, and a usable CDI spec is there")
+_NO_SPEC = ModeChoice("legacy", "Docker has no usable CDI spec, which leaves the legacy hook for --gpus")
+_LEGACY_RUNTIME = ModeChoice("legacy", "the nvidia runtime of toolkits before 1.18 uses the legacy hook by itself")
+_JIT_RUNTIME = ModeChoice("cdi", "the nvidia runtime of toolkit 1.18 or newer makes CDI specs itself (jit-cdi)")
+_CONFIGURED: dict[str, Injection] = {"legacy": "legacy", "csv": "csv", "cdi": "cdi", "jit-cdi": "cdi"}
 _GENERATIONS = {
     "legacy": (
         ("1.17.3", "toolkit up to 1.17.3 (compat libraries are mounted)"),
@@ -50,13 +55,18 @@ _GENERATIONS = {
 }
 
 
-def injections_of(docker: str | None, toolkit: str | None) -> tuple[ModeChoice, ...]:
+def injections_of(docker: str | None, toolkit: str | None, *, cdi_spec: bool | None = None) -> tuple[ModeChoice, ...]:
     """The modes that `docker run --gpus` may take with the runtime runc; fewer where versions are given.
 
     Docker 29.2.0 falls back to the hook where no CDI spec exists, so its version alone does not exclude
-    the hook; toolkit releases from 1.18 on write that spec by themselves.
+    the hook; toolkit releases from 1.18 on write that spec by themselves. ``cdi_spec`` tells whether the
+    engine has a usable one (CDI on, a spec of nvidia.com/gpu, nvidia-cdi-hook on its path); None: nobody looked.
     """
     engine, tools = release(docker), release(toolkit)
+    if cdi_spec is False:
+        return (_NO_SPEC,)
+    if cdi_spec and engine is not None and _CDI_FIRST <= engine < _NOT_READ_FROM:
+        return (_SEEN_SPEC,)
     if engine is None:
         return (_UNKNOWN_DOCKER, _CDI)
     if engine < _CDI_FIRST:
@@ -64,6 +74,21 @@ def injections_of(docker: str | None, toolkit: str | None) -> tuple[ModeChoice, 
     if tools is not None and tools >= _WRITES_SPEC and engine < _NOT_READ_FROM:
         return (_SURE_CDI,)
     return (_CDI, _FALLBACK)
+
+
+def runtime_injection(mode: str, toolkit: str | None, *, tegra: bool = False) -> ModeChoice | None:
+    """What the `nvidia` runtime does by config.toml's mode; None where mode and release do not decide.
+
+    ``tegra`` is a Jetson whose GPU NVML does not drive, where the mode auto means csv.
+    """
+    if mode in _CONFIGURED:
+        return ModeChoice(_CONFIGURED[mode], f"config.toml sets the nvidia runtime's mode to {mode}")
+    tools = release(toolkit)
+    if mode != "auto":
+        return None
+    if tegra:
+        return ModeChoice("csv", "the nvidia runtime takes the csv mode by itself on Tegra")
+    return None if tools is None else (_JIT_RUNTIME if tools >= _WRITES_SPEC else _LEGACY_RUNTIME)
 
 
 def requirement_dialect(injection: str) -> Dialect | None:

@@ -41,7 +41,7 @@ def test_depends_is_a_failure_unless_only_failures_count(run: Run) -> None:
 def test_without_host_facts_on_a_machine_without_a_driver_the_answer_is_unknown(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cudacompat.host.local.local_host.__defaults__", ((), Path("/")))
+    monkeypatch.setattr("cudacompat.host.local.local_host.__defaults__", ((), None))
     result = run("check", "fails", "--format", "json")
     assert result.exit_code == 3
     report = json.loads(result.stdout)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.conftest import DRIVER, Run
@@ -76,7 +74,7 @@ def test_interrupt_is_a_word_and_130(run: Run) -> None:
 
 
 def test_host_without_a_driver(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cudacompat.host.local.local_host.__defaults__", ((), Path("/")))
+    monkeypatch.setattr("cudacompat.host.local.local_host.__defaults__", ((), None))
     result = run("host")
     assert result.exit_code == 4
     assert "give --driver" in one_line(result.stderr)

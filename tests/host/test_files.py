@@ -61,7 +61,13 @@ FACTS = [
         "arm64",
         (Gpu("Orin (nvgpu)", "8.7", ("nvidia",), "GPU-7", True, "Ampere", ("1g",)),),
     ),
-    HostFacts("560.94", "12.6", "wsl2", gpus=(Gpu(None, "8.9"),)),
+    HostFacts("560.94", "12.6", "wsl2", gpus=(Gpu(None, "8.9"), Gpu())),
+    HostFacts(
+        gpus=(
+            Gpu("NVIDIA A100", "8.0", (), "GPU-1", None, None, ("MIG-1", "MIG-2"), ("1g.10gb", "2g.20gb"), True, 81920),
+        ),
+        details=("Docker's default runtime is runc",),
+    ),
 ]
 
 
@@ -120,11 +126,6 @@ def test_broken_file_is_one_sentence(data: bytes, words: str, tmp_path: Path) ->
 def test_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="No such file"):
         read_host_file(tmp_path / "gone")
-
-
-def test_ssh_is_answered_with_the_way_to_do_it() -> None:
-    with pytest.raises(HostError, match="nvidia-smi -q -x"):
-        read_host_file("ssh://node7")
 
 
 @given(
