@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Literal
 
 from cudacompat import tables
 from cudacompat.model import Change, CompatDirectory, Component, HostFacts, ImageFacts, SharedLibrary, Verdict
@@ -14,6 +15,11 @@ from cudacompat.stack.loader import GKE_DIRECTORY, split_ld_library_path, versio
 
 Candidate = tuple[Change, ImageFacts, HostFacts]
 _COMPAT_PATH = "/usr/local/cuda/compat"
+# Where injection puts the host's libraries: by the distribution of image (hook) or host (CDI).
+_HOST_LIBRARIES = {
+    "amd64": ("/usr/lib/x86_64-linux-gnu", "/usr/lib64"),
+    "arm64": ("/usr/lib/aarch64-linux-gnu", "/usr/lib64"),
+}
 
 
 def option_changes(image: ImageFacts, host: HostFacts, verdict: Verdict) -> Iterator[Candidate]:
@@ -58,6 +64,11 @@ def _library_paths(value: str | None, host: HostFacts) -> Iterator[tuple[str, st
     if host.injection == "gke":
         joined = ":".join([GKE_DIRECTORY, *directories])
         yield f"set LD_LIBRARY_PATH={joined}", "LD_LIBRARY_PATH", joined
+    elif host.injection in ("legacy", "cdi", "enroot") and not any(
+        f"/{word}" in directory for word in ("compat", "stubs") for directory in directories
+    ):
+        joined = ":".join([*_HOST_LIBRARIES[host.machine or "amd64"], *directories])
+        yield f"let the host's libcuda come first: -e LD_LIBRARY_PATH={joined}", "LD_LIBRARY_PATH", joined
 
 
 def with_env(image: ImageFacts, name: str, value: str | None) -> ImageFacts:
@@ -76,7 +87,7 @@ def image_changes(image: ImageFacts, host: HostFacts, verdict: Verdict) -> Itera
     if baked:
         cleaned = replace(image, libraries=tuple(part for part in image.libraries if part not in baked))
         yield Change("package", "remove the driver libraries from the image"), cleaned, host
-    if verdict.error and verdict.error.code in (35, 222):
+    if verdict.stage in ("init", "kernel") and verdict.error and verdict.error.code in (35, 222):
         yield from _compat_packages(image, host)
     yield from _older_base(image, host)
 
@@ -141,13 +152,31 @@ def wheel_changes(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     release = published_release(torch.version) if torch else None
     if torch is None or release is None or torch.cuda is None:
         return
-    machine = "arm64" if "/arm64" in image.config.platform else "amd64"
-    for cuda in tables.wheel_variants("torch", release, machine=machine):
+    for cuda in tables.wheel_variants("torch", release, machine=_machine(image)):
         if cuda == torch.cuda:
             continue
         tag = "cu" + cuda.replace(".", "")
         text = f"use the {tag} build of torch {release} (pip --index-url .../whl/{tag})"
         yield Change("package", text), _with_torch(image, torch, release, cuda, tag), host
+
+
+def newer_wheels(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
+    """Newer releases of the framework in rising order, of each the variants from the newest on."""
+    torch = next((part for part in image.components if part.name == "torch" and part.variant != "cpu"), None)
+    have = published_release(torch.version) if torch else None
+    if torch is None or have is None:
+        return
+    for minor in tables.framework_releases("torch"):
+        if cuda_key(minor) <= cuda_key(have):
+            continue
+        for cuda in tables.wheel_variants("torch", minor, machine=_machine(image)):
+            tag = "cu" + cuda.replace(".", "")
+            text = f"use torch {minor} or newer in its {tag} build (pip --index-url .../whl/{tag})"
+            yield Change("package", text), _with_torch(image, torch, f"{minor}.0", cuda, tag), host
+
+
+def _machine(image: ImageFacts) -> Literal["amd64", "arm64"]:
+    return "arm64" if "/arm64" in image.config.platform else "amd64"
 
 
 def _with_torch(image: ImageFacts, torch: Component, release: str, cuda: str, tag: str) -> ImageFacts:
@@ -160,7 +189,7 @@ def _with_torch(image: ImageFacts, torch: Component, release: str, cuda: str, ta
 
 def _older_base(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     """A CUDA base image of the driver's own version, where no framework brings a runtime of its own."""
-    cuda = host.driver_cuda
+    cuda = _newest_release(host.driver_cuda)
     base = [part for part in image.components if part.name == "cudart"]
     if cuda is None or not base or any(part.name in FRAMEWORKS for part in image.components):
         return
@@ -174,9 +203,19 @@ def _older_base(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     yield Change("base-image", text), replace(env, components=parts), host
 
 
-def driver_changes(image: ImageFacts, host: HostFacts) -> Iterator[tuple[Change, ImageFacts, HostFacts]]:
+def _newest_release(driver_cuda: str | None) -> str | None:
+    """The newest published CUDA version that a driver offers: some branches report one that never came out."""
+    limit = cuda_key(driver_cuda or "0")
+    general = {known.cuda for known in tables.releases() if not known.prerelease and cuda_key(known.cuda) <= limit}
+    return max(general, key=cuda_key, default=None)
+
+
+def driver_changes(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     """Newer driver branches in rising order, each by its first known release."""
-    if host.driver is None or host.os != "linux":
+    if host.driver is None or host.os == "jetson":
+        return
+    if host.os == "wsl2":
+        yield from _windows_drivers(image, host)
         return
     have = version_key(host.driver)
     for branch in sorted(tables.branches(), key=lambda row: row.branch):
@@ -187,3 +226,13 @@ def driver_changes(image: ImageFacts, host: HostFacts) -> Iterator[tuple[Change,
             continue
         text = f"install NVIDIA driver {release} or newer (branch {branch.branch}, CUDA {branch.cuda})"
         yield Change("driver", text), image, replace(host, driver=release, driver_cuda=branch.cuda)
+
+
+def _windows_drivers(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
+    """The Windows driver serves WSL: each CUDA version by the driver that its toolkit came with."""
+    known = {release.cuda: release.windows_driver_min for release in tables.releases() if not release.prerelease}
+    for cuda, driver in sorted(known.items(), key=lambda item: cuda_key(item[0])):
+        if driver is None or version_key(driver) <= version_key(host.driver):
+            continue
+        text = f"install Windows driver {driver} or newer (CUDA {cuda})"
+        yield Change("driver", text), image, replace(host, driver=driver, driver_cuda=cuda)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from cudacompat.model import HostFacts, ImageFacts, Remedy, Verdict
-from cudacompat.predict.changes import Candidate, driver_changes, image_changes, option_changes, wheel_changes
+from cudacompat.predict.boards import candidate_boards, gpu_matters
+from cudacompat.predict.changes import (
+    Candidate,
+    driver_changes,
+    image_changes,
+    newer_wheels,
+    option_changes,
+    wheel_changes,
+)
 from cudacompat.predict.scenarios import judge
 from cudacompat.predict.verdict import GREEN, rank
 
@@ -23,8 +32,19 @@ def remedies(image: ImageFacts, host: HostFacts, verdict: Verdict) -> tuple[Reme
     found += _better(image_changes(image, host, verdict), verdict)
     wheels = list(_better(wheel_changes(image, host), verdict))
     found += [max(wheels, key=lambda remedy: rank(remedy.verdict))] if wheels else []
-    found += islice(_better(driver_changes(image, host), verdict), 1)
+    found += [] if wheels else islice(_better(newer_wheels(image, host), verdict), 1)
+    found += islice(_better(_for_these_boards(driver_changes(image, host), host), verdict), 1)
     return tuple(found)
+
+
+def _for_these_boards(candidates: Iterable[Candidate], host: HostFacts) -> Iterator[Candidate]:
+    """Where nobody named the board, a driver helps only if it helps every board that today's driver may drive.
+
+    Without this a driver that drops the boards in question would look like a cure.
+    """
+    boards = tuple(gpu for gpu, _, _ in candidate_boards(host)) if host.gpus is None else None
+    for change, image, changed in candidates:
+        yield change, image, replace(changed, gpus=boards) if boards and gpu_matters(image) else changed
 
 
 def _better(candidates: Iterable[Candidate], verdict: Verdict) -> Iterator[Remedy]:

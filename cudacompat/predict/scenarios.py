@@ -47,10 +47,11 @@ class Merged:
 
 def judge(image: ImageFacts, host: HostFacts) -> Merged:
     """Every GPU model must pass, so the worst one is the host's answer."""
+    scenes: dict[HostFacts, Launch] = {}
     if host.gpus is None:
-        return _merge(_played(image, _cases_of_unknown_gpu(image, host)))
+        return _merge(_played(image, _cases_of_unknown_gpu(image, host), scenes))
     models = tuple(dict.fromkeys(_model(gpu) for gpu in host.gpus)) or (Gpu(),)
-    answers = [_merge(_played(image, _cases(image, host, gpu, {}, {}))) for gpu in models]
+    answers = [_merge(_played(image, _cases(image, host, gpu, {}, {}), scenes)) for gpu in models]
     return _worst(answers)
 
 
@@ -65,9 +66,8 @@ def _worst(answers: Sequence[Merged]) -> Merged:
     return replace(worst, findings=findings)
 
 
-def _played(image: ImageFacts, cases: Iterable[Case]) -> list[tuple[Case, Play]]:
-    """Most cases differ in the board alone, so what does not depend on it is worked out once."""
-    scenes: dict[HostFacts, Launch] = {}
+def _played(image: ImageFacts, cases: Iterable[Case], scenes: dict[HostFacts, Launch]) -> list[tuple[Case, Play]]:
+    """Most cases differ in the board alone, so what does not depend on it is worked out once: ``scenes``."""
     played = []
     for case in cases:
         if case.host not in scenes:
@@ -130,7 +130,8 @@ def _merge(played: Sequence[tuple[Case, Play]]) -> Merged:
     scenarios = _grouped(played)
     facts = tuple(dict.fromkeys(name for scenario in scenarios for name in scenario.given))
     summary = _summary(scenarios)
-    verdict = merge([result.verdict for _, result in played], facts, summary)
+    failing = "fails in every case: " + _endings(scenarios)
+    verdict = merge([result.verdict for _, result in played], facts, summary, failing)
     return Merged(verdict, _stages(played, verdict), scenarios, _findings(played))
 
 
@@ -146,8 +147,11 @@ def _agreed(stages: tuple[Stage, ...], played: Sequence[tuple[Case, Play]]) -> t
 
 def _summary(scenarios: Sequence[Scenario]) -> str:
     names = list(dict.fromkeys(name.replace("_", " ") for scenario in scenarios for name in scenario.given))
-    ends = list(dict.fromkeys(_ending(scenario.verdict) for scenario in scenarios))
-    return f"depends on {' and '.join(names) or 'facts that were not given'}: " + ", or ".join(ends[:4])
+    return f"depends on {' and '.join(names) or 'facts that were not given'}: {_endings(scenarios)}"
+
+
+def _endings(scenarios: Sequence[Scenario]) -> str:
+    return ", or ".join(list(dict.fromkeys(_ending(scenario.verdict) for scenario in scenarios))[:4])
 
 
 def _ending(verdict: Verdict) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from cudacompat.model import CudaError, Evidence, Finding, Stage
 from cudacompat.predict.launch import Judged, Launch
 from cudacompat.predict.needs import cuda_key
 from cudacompat.stack import Alternative, evaluate_requirements, explain_requirement, requirement_dialect
+from cudacompat.stack.requirements import Dialect
 
 _CLI = "nvidia-container-cli: "
 
@@ -76,15 +79,34 @@ def refused(launch: Launch, dialect: str) -> str | None:
 
     C knows every fact; in csv mode the Go evaluator is given cuda and arch only.
     """
+    requirements = launch.request.requirements
     brand = launch.gpu.brands[0] if launch.gpu.brands else None
-    return evaluate_requirements(
-        list(launch.request.requirements),
+    named = any("arch" in formula.lower() for formula in requirements)
+    return _evaluated(
+        requirements,
         cuda=launch.host.driver_cuda,
         driver=launch.host.driver if dialect == "c" else None,
-        arch=launch.gpu.compute_capability,
+        arch=launch.gpu.compute_capability if named else None,
         brand=brand if dialect == "c" else None,
         dialect="c" if dialect == "c" else "go",
         device_visible=launch.request.devices != (),
+    )
+
+
+# Scenarios ask the same few questions a thousand times.
+@lru_cache(maxsize=128)
+def _evaluated(
+    requirements: tuple[str, ...],
+    *,
+    cuda: str | None,
+    driver: str | None,
+    arch: str | None,
+    brand: str | None,
+    dialect: Dialect,
+    device_visible: bool,
+) -> str | None:
+    return evaluate_requirements(
+        requirements, cuda=cuda, driver=driver, arch=arch, brand=brand, dialect=dialect, device_visible=device_visible
     )
 
 
@@ -103,7 +125,12 @@ def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:
 
 def _accepted(launch: Launch) -> str:
     """What would meet the formulas, in words: a CUDA version, or driver branches and the brands for them."""
-    ways = [way for formula in launch.request.requirements for way in explain_requirement(formula)]
+    return _in_words(launch.request.requirements)
+
+
+@lru_cache(maxsize=32)
+def _in_words(requirements: tuple[str, ...]) -> str:
+    ways = [way for formula in requirements for way in explain_requirement(formula)]
     by_branch = [way for way in ways if way.branch is not None or way.below is not None]
     versions = sorted({way.cuda for way in ways if way.cuda and way not in by_branch}, key=cuda_key)
     words = [f"a driver of CUDA {versions[-1]} or newer"] if versions else []

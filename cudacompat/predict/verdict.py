@@ -112,11 +112,12 @@ def key(verdict: Verdict) -> tuple[str, str | None, int | None, str | None]:
     return (verdict.outcome, verdict.stage, verdict.error.code if verdict.error else None, verdict.path)
 
 
-def merge(verdicts: Sequence[Verdict], depends_on: tuple[str, ...], summary: str) -> Verdict:
+def merge(verdicts: Sequence[Verdict], depends_on: tuple[str, ...], summary: str, failing: str = "") -> Verdict:
     """One verdict for several scenarios: never better than the worst of them.
 
     All the same: that verdict, with the lowest confidence. All green or all failing: the worst, keeping
-    what they agree on. Mixed: "depends", or "unknown" when nothing fails but something is unknown.
+    what they agree on (``failing`` is the sentence where they fail at different stages). Mixed: "depends",
+    or "unknown" when nothing fails but something is unknown.
     """
     worst = min(verdicts, key=lambda item: (rank(item), _CONFIDENCE.index(item.confidence)))
     outcomes = {item.outcome for item in verdicts}
@@ -125,7 +126,7 @@ def merge(verdicts: Sequence[Verdict], depends_on: tuple[str, ...], summary: str
     if outcomes <= set(GREEN):
         return _agreeing(verdicts, worst, worst.outcome)
     if outcomes == {"fails"}:
-        return _agreeing(verdicts, _first_failing(verdicts), "fails")
+        return _agreeing(verdicts, _first_failing(verdicts), "fails", failing)
     if "fails" not in outcomes and "depends" not in outcomes:
         return worst if worst.outcome == "unknown" else _agreeing(verdicts, worst, "unknown")
     return Verdict("depends", None, None, None, "high", "", summary, depends_on)
@@ -135,7 +136,7 @@ def _first_failing(verdicts: Sequence[Verdict]) -> Verdict:
     return min(verdicts, key=lambda item: STAGES.index(item.stage) if item.stage else len(STAGES))
 
 
-def _agreeing(verdicts: Sequence[Verdict], base: Verdict, outcome: Outcome) -> Verdict:
+def _agreeing(verdicts: Sequence[Verdict], base: Verdict, outcome: Outcome, failing: str = "") -> Verdict:
     paths = {item.path for item in verdicts}
     codes = {item.error.code if item.error else None for item in verdicts}
     stages = {item.stage for item in verdicts}
@@ -148,5 +149,5 @@ def _agreeing(verdicts: Sequence[Verdict], base: Verdict, outcome: Outcome) -> V
         base.error if len(codes) == 1 or outcome == "fails" else None,
         confidence,
         reason,
-        base.summary,
+        failing if failing and len(stages) > 1 else base.summary,
     )

@@ -11,7 +11,7 @@ from datetime import date
 from cudacompat.tables.drivers import branch, branches, driver_cuda
 from cudacompat.tables.errors import error, errors
 from cudacompat.tables.forward import forward_compat
-from cudacompat.tables.frameworks import default_cuda, wheel_kernels, wheel_variants
+from cudacompat.tables.frameworks import default_cuda, framework_releases, wheel_kernels, wheel_variants
 from cudacompat.tables.gpus import find_gpu, gpus
 from cudacompat.tables.jetson import jetson_release, jetson_releases
 from cudacompat.tables.releases import minor_compat_floor, release, releases, toolkit_driver_minimum
@@ -63,6 +63,7 @@ __all__ = [
     "errors",
     "find_gpu",
     "forward_compat",
+    "framework_releases",
     "gpus",
     "jetson_release",
     "jetson_releases",

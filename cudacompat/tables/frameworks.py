@@ -79,6 +79,13 @@ def wheel_variants(framework: str, release: str, machine: str = "amd64") -> tupl
 
 
 @remembered
+def framework_releases(framework: str) -> tuple[str, ...]:
+    """The minor releases of a framework ("2.7") whose wheels' code is listed, oldest first."""
+    found = {str(row["release"]) for row in rows("frameworks", "wheel") if row["framework"] == framework}
+    return tuple(sorted(found, key=cuda_pair))
+
+
+@remembered
 def default_cuda(framework: str, release: str, machine: str = "amd64") -> Known:
     """The CUDA version of the wheel that a plain `pip install` of a release brings; "cpu" for a CPU build.
 
