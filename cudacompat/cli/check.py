@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
@@ -21,6 +21,7 @@ from cudacompat.cli.options import (
     option,
 )
 from cudacompat.cli.output import check_output, complain, emit, style_for
+from cudacompat.cli.profiles import PROFILE_OPTIONS, profile_hosts
 from cudacompat.cli.progress import progress_line
 from cudacompat.errors import Error
 from cudacompat.host import HostOptions
@@ -40,6 +41,19 @@ class Reading:
     nodes: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all targets of one run share. ``hosts`` holds an error for a profile that did not answer."""
+
+    hosts: Sequence[HostFacts | Error]
+    reading: Reading
+    fail_on: str
+    alone: bool
+
+
+Answer = tuple[Result, int]
+
+
 @click.command(
     cls=Command,
     short_help="Will these images run on that host?",
@@ -49,6 +63,7 @@ class Reading:
 )
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @host_options
+@PROFILE_OPTIONS
 @IMAGE_OPTIONS
 @OUTPUT_OPTIONS
 @option(
@@ -70,6 +85,8 @@ def command(
     targets: Sequence[str],
     options: HostOptions,
     host: str | None,
+    profiles: Sequence[str],
+    all_profiles: bool,
     platform: str | None,
     quick: bool,
     insecure: Sequence[str],
@@ -88,6 +105,8 @@ def command(
     cudacompat check pytorch/pytorch:latest --driver 535.183.01 --gpu A100
     cudacompat check app.tar                   the GPU machine you are on is asked
     cudacompat check IMAGE --host node7.xml    from 'nvidia-smi -q -x' on node7
+    cudacompat check IMAGE --host ssh://node7  node7 is asked
+    cudacompat check IMAGE --profile prod      [profiles.prod] of cudacompat.toml
     cudacompat check train.sbatch pod.yaml     job scripts and manifests, with their images
     cudacompat check -- docker run --gpus all IMAGE
 
@@ -95,35 +114,72 @@ def command(
     a docker or OCI archive, an OCI layout folder, or a root file system folder. Nothing of it is executed.
     """
     check_output(output)
-    facts = api.host_or_unknown(host, options)
+    hosts = (
+        profile_hosts(profiles, all_profiles, host, options)
+        if profiles or all_profiles
+        else [api.host_or_unknown(host, options)]
+    )
+    for error in (item for item in hosts if isinstance(item, Error)):
+        complain(str(error))
     reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress), nodes=nodes)
-    results: list[Result] = []
-    codes: list[int] = []
-    if workload_targets.is_command_line(targets):
-        other, outcome = workload_targets.check(targets, facts, lambda image: _inspect(image, reading), reading.nodes)
-        results, codes, targets = [other], [exit_code(outcome, fail_on)], ()
-    for target in targets:
-        result, code = _check(target, facts, reading, fail_on, alone=len(targets) == 1)
-        results.append(result)
-        codes.append(code)
-    emit(renderer(format_)(results, style_for(output, verbose=verbose, quiet=quiet)), output)
-    return heaviest(codes)
+    # The words of a command line are one target.
+    chosen = [list(targets)] if workload_targets.is_command_line(targets) else list(targets)
+    run = Run(hosts, reading, fail_on, alone=len(chosen) * len(hosts) == 1)
+    answers = [answer for target in chosen for answer in _check(target, run)]
+    emit(renderer(format_)([result for result, _ in answers], style_for(output, verbose=verbose, quiet=quiet)), output)
+    return heaviest(code for _, code in answers)
 
 
-def _check(target: str, host: HostFacts, reading: Reading, fail_on: str, *, alone: bool) -> tuple[Result, int]:
-    """One target's result. Of several targets, one that cannot be read does not lose the others' reports."""
+def _check(target: str | Sequence[str], run: Run) -> list[Answer]:
+    """One target's results, one for each host; its images are read once for all of them."""
+    name = target if isinstance(target, str) else " ".join(target)
+    images: dict[str, ImageFacts] = {}
+
+    def inspect(image: str) -> ImageFacts:
+        if image not in images:
+            images[image] = _inspect(image, run.reading)
+        return images[image]
+
     try:
-        if workload_targets.is_workload(target):
-            other, outcome = workload_targets.check(target, host, lambda image: _inspect(image, reading), reading.nodes)
-            return other, exit_code(outcome, fail_on)
-        report = api.report_on(_inspect(target, reading), host)
+        judge = _judge(target, inspect, run)
     except Exception as error:
-        if alone:
-            raise
-        sentence = str(error) if isinstance(error, Error) else unexpected(error)
-        complain(f"{target}: {sentence}")
-        return Unread(target, sentence), UNREADABLE
-    return report, exit_code(report.verdict.outcome, fail_on)
+        return [_unread(name, error, run)]
+    answers = []
+    for host in run.hosts:
+        try:
+            answers.append((Unread(name, str(host)), UNREADABLE) if isinstance(host, Error) else judge(host))
+        except Exception as error:
+            answers.append(_unread(name, error, run))
+    return answers
+
+
+def _judge(
+    target: str | Sequence[str], inspect: Callable[[str], ImageFacts], run: Run
+) -> Callable[[HostFacts], Answer]:
+    """What answers for one host. An image is read before, so that a broken one is one error for all hosts."""
+    if not isinstance(target, str) or workload_targets.is_workload(target):
+
+        def workload(host: HostFacts) -> Answer:
+            other, outcome = workload_targets.check(target, host, inspect, run.reading.nodes)
+            return other, exit_code(outcome, run.fail_on)
+
+        return workload
+    image = inspect(target)
+
+    def single(host: HostFacts) -> Answer:
+        report = api.report_on(image, host)
+        return report, exit_code(report.verdict.outcome, run.fail_on)
+
+    return single
+
+
+def _unread(name: str, error: Exception, run: Run) -> Answer:
+    """Of several results, one that cannot be had does not lose the others; a single one raises."""
+    if run.alone:
+        raise error
+    sentence = str(error) if isinstance(error, Error) else unexpected(error)
+    complain(f"{name}: {sentence}")
+    return Unread(name, sentence), UNREADABLE
 
 
 def _inspect(target: str, reading: Reading) -> ImageFacts:

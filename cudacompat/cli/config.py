@@ -1,7 +1,7 @@
-"""The config file: cudacompat.toml in the current folder, or the file that CUDACOMPAT_CONFIG names.
+"""The config file: cudacompat.toml in the current folder, or the one that --config or CUDACOMPAT_CONFIG names.
 
-A table for each command ([check], [inspect], ...) with its options by their long names. Options and
-variables win over it.
+A table for each command ([check], [inspect], ...) with its options by their long names, and one for each named
+host ([profiles.NAME]). Options and variables win over it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +18,74 @@ import click
 
 VARIABLE = "CUDACOMPAT_CONFIG"
 FILE = "cudacompat.toml"
+# Where a command's context keeps the file that was named.
+META = "cudacompat.config"
+_OPTION = "--config"
 _LONGEST = 1 << 20
 # A checkout that somebody else wrote may bring a file of that name. It must not choose what gets
 # overwritten, nor which registry is trusted without TLS.
 _ONLY_WHEN_NAMED = frozenset({"output", "insecure", "mirror"})
 
 
-def default_map(command: click.Command, name: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The file in use. ``named`` tells that the user named it, instead of its lying in the current folder."""
+
+    path: Path
+    named: bool
+
+
+def named_in(args: Sequence[str]) -> str | None:
+    """The file that ``--config`` names in a command's arguments, else the variable's."""
+    named = os.environ.get(VARIABLE) or None
+    for index, arg in enumerate(args):
+        if arg == "--":
+            break
+        if arg == _OPTION and index + 1 < len(args):
+            named = args[index + 1]
+        elif arg.startswith(f"{_OPTION}="):
+            named = arg.partition("=")[2]
+    return named
+
+
+def config_file() -> ConfigFile | None:
+    """The file of the command that runs, None where there is none."""
+    context = click.get_current_context(silent=True)
+    named = context.meta.get(META) if context is not None else os.environ.get(VARIABLE)
+    return _file(named)
+
+
+def _file(named: str | None) -> ConfigFile | None:
+    if named:
+        return ConfigFile(Path(named), named=True)
+    path = Path(FILE)
+    return ConfigFile(path, named=False) if path.is_file() else None
+
+
+def default_map(command: click.Command, name: str, named: str | None) -> dict[str, Any]:
     """The command's defaults from the file, by parameter name. Raises click.UsageError."""
-    named = os.environ.get(VARIABLE)
-    path = Path(named or FILE)
-    if not named and not path.is_file():
+    file = _file(named)
+    if file is None:
         return {}
-    table = _load(path).get(name, {})
+    table = _load(file.path).get(name, {})
     if not isinstance(table, dict):
-        raise click.UsageError(f"{path}: [{name}] must be a table.")
-    return _by_parameter(command, name, table, path, trusted=bool(named))
+        raise click.UsageError(f"{file.path}: [{name}] must be a table.")
+    return _by_parameter(command, name, table, file)
+
+
+def profile_tables(file: ConfigFile) -> object:
+    """The ``[profiles.NAME]`` tables of the file. Raises click.UsageError."""
+    return _load(file.path).get("profiles", {})
 
 
 def ignore_entries() -> list[Mapping[str, object]]:
     """The ``[[ignore]]`` entries of the file: findings of workloads that are silenced, with reasons."""
-    named = os.environ.get(VARIABLE)
-    path = Path(named or FILE)
-    if not named and not path.is_file():
+    file = config_file()
+    if file is None:
         return []
-    entries = _load(path).get("ignore", [])
+    entries = _load(file.path).get("ignore", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise click.UsageError(f"{path}: ignore must be a list of tables: [[ignore]] with rule and reason.")
+        raise click.UsageError(f"{file.path}: ignore must be a list of tables: [[ignore]] with rule and reason.")
     return entries
 
 
@@ -64,17 +106,17 @@ def _load(path: Path) -> Mapping[str, Any]:
         raise click.UsageError(f"the config file {path} is no TOML: {error}.") from error
 
 
-def _by_parameter(
-    command: click.Command, name: str, table: Mapping[str, Any], path: Path, *, trusted: bool
-) -> dict[str, Any]:
-    options = _options(command)
+def _by_parameter(command: click.Command, name: str, table: Mapping[str, Any], file: ConfigFile) -> dict[str, Any]:
+    options, path = _options(command), file.path
     found = {}
     for key, value in table.items():
         wanted = key.replace("_", "-")
         if wanted not in options:
             raise click.UsageError(f"{path}: [{name}] has no option {key!r}{_near(wanted, options)}.")
-        if wanted in _ONLY_WHEN_NAMED and not trusted:
-            raise click.UsageError(f"{path}: {key!r} counts only in a file that {VARIABLE} names, or as an option.")
+        if wanted in _ONLY_WHEN_NAMED and not file.named:
+            raise click.UsageError(
+                f"{path}: {key!r} counts only in a file that {_OPTION} or {VARIABLE} names, or as an option."
+            )
         found[options[wanted].name or ""] = _value(options[wanted], value, f"{path}: [{name}] {key}")
     return found
 
@@ -83,7 +125,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
     return {
         text.removeprefix("--"): option
         for option in command.params
-        if isinstance(option, click.Option)
+        if isinstance(option, click.Option) and option.expose_value
         for text in option.opts
         if text.startswith("--")
     }

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.types import StringParamType
 
-from cudacompat.cli.config import default_map
+from cudacompat.cli.config import FILE, META, VARIABLE, default_map, named_in
 from cudacompat.host import HostOptions
 from cudacompat.model.host import INJECTIONS
 from cudacompat.report import FORMATS
@@ -56,13 +56,21 @@ def mirror_map(given: Sequence[str]) -> dict[str, str]:
 class Command(click.Command):
     """A command that takes its defaults from the config file's table of its name."""
 
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        text = f"Config file to read instead of {FILE} in the current folder."
+        self.params.append(click.Option(["--config"], metavar="FILE", envvar=VARIABLE, expose_value=False, help=text))
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context with the file's values below options and variables."""
-        extra.setdefault("default_map", default_map(self, info_name or ""))
+        named = named_in(args)
+        extra.setdefault("default_map", default_map(self, info_name or "", named))
         extra.setdefault("max_content_width", WIDTH)
-        return super().make_context(info_name, args, parent, **extra)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[META] = named
+        return context
 
 
 def option(*names: str, **attributes: Any) -> Callable[[Function], Function]:
@@ -96,8 +104,9 @@ _HOST = together(
     option("--compute-capability", metavar="X.Y", help="The GPU's compute capability, such as 8.0."),
     option(
         "--host",
-        metavar="FILE",
-        help="Host facts from a file: JSON of 'cudacompat host', or output of 'nvidia-smi -q -x'.",
+        metavar="FILE|ssh://NODE",
+        help="Host facts from a file (JSON of 'cudacompat host', output of 'nvidia-smi -q -x'), or from a machine "
+        "that ssh reaches: ssh://user@node:port.",
     ),
     option("--driver-cuda", metavar="X.Y", help="The CUDA version that nvidia-smi prints; needed for Jetson only."),
     option("--host-os", type=click.Choice(("linux", "wsl2", "jetson")), help="What the host runs; default linux."),

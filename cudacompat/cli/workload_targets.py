@@ -64,7 +64,9 @@ def check(
     )
 
     def text(style: Style) -> str:
-        return form.text(found, style)
+        # The report names no host, and with profiles there are several of it.
+        place = f"on {host.origin}: " if host.origin.startswith("profile ") else ""
+        return style.clean(place) + form.text(found, style)
 
     other = Other(found.path, found.findings, form.document(found, host, api.tool()), text)
     return other, form.verdict(found).outcome

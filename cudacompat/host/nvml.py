@@ -55,13 +55,9 @@ def ask(machine: Machine) -> HostFacts | None:
 
 def parse(text: str, code: int = 0) -> HostFacts | None:
     """Host facts from what ``nvml_query`` printed. Raises HostError."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        ending = f"ended by signal {-code}" if code < 0 else f"code {code}"
-        raise HostError(f"NVML's query gave no answer ({ending}): the driver's library may be broken") from error
+    found = _answers(text, code)
     if "binding" in found:
-        raise HostError(f"NVML was not asked: nvidia-ml-py cannot be imported ({found['binding']})")
+        raise HostError(f"NVML was not asked: nvidia-ml-py cannot be imported ({str(found['binding'])[:200]})")
     if "init" in found:
         _refuse_to_start(found["init"])
         return None
@@ -76,8 +72,21 @@ def parse(text: str, code: int = 0) -> HostFacts | None:
     )
 
 
-def _refuse_to_start(error: Mapping[str, object]) -> None:
+def _answers(text: str, code: int) -> Mapping[str, object]:
+    """The query's one line. The driver's library may have printed lines of its own before it."""
+    try:
+        found = json.loads(text.strip().rpartition("\n")[2])
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        ending = f"ended by signal {-code}" if code < 0 else f"code {code}"
+        raise HostError(f"NVML's query gave no answer ({ending}): the driver's library may be broken")
+    return found
+
+
+def _refuse_to_start(answer: object) -> None:
     """Raise what stopped NVML; a library that is not there is no error."""
+    error = answer if isinstance(answer, dict) else {}
     code = error.get("error")
     if code == _NO_LIBRARY:
         return
@@ -117,7 +126,7 @@ def _gpus(found: Mapping[str, object], notes: list[str]) -> tuple[Gpu, ...] | No
     if not isinstance(found.get("count"), int) or not isinstance(listed, list):
         _value(found.get("count"), str, "the GPUs", notes)
         return None
-    return tuple(_gpu(index, item, notes) for index, item in enumerate(listed))
+    return tuple(_gpu(index, item, notes) for index, item in enumerate(listed) if isinstance(item, dict))
 
 
 def _gpu(index: int, item: Mapping[str, object], notes: list[str]) -> Gpu:
@@ -152,11 +161,12 @@ def _with_instances(gpu: Gpu, item: Mapping[str, object], notes: list[str]) -> G
     mode, listed = item.get("mig_mode"), item.get("mig")
     if not isinstance(mode, list) or not isinstance(listed, list):
         return gpu
-    pairs = [(_value(one.get("uuid"), str, "a MIG UUID", notes), one.get("name")) for one in listed]
+    found = [one for one in listed if isinstance(one, dict)]
+    pairs = [(_value(one.get("uuid"), str, "a MIG UUID", notes), one.get("name")) for one in found]
     known = [(uuid, _profile(name)) for uuid, name in pairs if uuid]
     return replace(
         gpu,
-        mig_enabled=mode[0] == 1,
+        mig_enabled=mode[:1] == [1],
         mig=tuple(uuid for uuid, _ in known),
         mig_profiles=tuple(profile for _, profile in known),
     )

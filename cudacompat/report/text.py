@@ -86,7 +86,9 @@ def _where(verdict: Verdict) -> str:
 def _name(report: Report) -> str:
     target = report.target
     platform = f" ({target.platform})" if target.platform else ""
-    return f"{target.reference}{platform}"
+    # With profiles one image has several reports.
+    place = f" on {report.host.origin}" if report.host.origin.startswith("profile ") else ""
+    return f"{target.reference}{platform}{place}"
 
 
 def _verdict(verdict: Verdict, style: Style) -> list[str]:
