@@ -15,20 +15,29 @@ CGROUP, MOUNTS = "/proc/1/cgroup", "/proc/self/mountinfo"
 VARIABLES = ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "LD_LIBRARY_PATH")
 LINKER_FOLDER = "/etc/ld.so.conf.d"
 _CGROUP = re.compile(r"/(?:docker|kubepods|libpod|containerd|crio|actions_job)\b")
+_OWN_DISK = re.compile(r"\S+ \S+ \S+ / / .* - \S+ /dev/\S+ ")
 _ROOT = re.compile(r"^\S+ \S+ \S+ \S+ / .*(?:/docker/|containers/storage|containerd|/overlay2/|enroot)", re.MULTILINE)
 
 
 def inside(machine: Machine) -> str | None:
     """What shows that this is inside a container, None where nothing does."""
-    for mark in MARKS:
-        if machine.exists(mark):
-            return mark
+    mounts = _text(machine, MOUNTS)
     for name in VARIABLES[:-1]:
         if machine.variable(name):
             return name
+    for mark in MARKS:
+        # A virtual machine whose disk was made from an image carries the image's marks.
+        if machine.exists(mark) and not _has_own_disk(mounts):
+            return mark
     if _CGROUP.search(_text(machine, CGROUP)):
         return CGROUP
-    return MOUNTS if _ROOT.search(_text(machine, MOUNTS)) else None
+    return MOUNTS if _ROOT.search(mounts) else None
+
+
+def _has_own_disk(mounts: str) -> bool:
+    """Whether the root folder is the top of a block device: no engine starts containers so."""
+    roots = [line for line in mounts.splitlines() if line.split(" ", 5)[4:5] == ["/"]]
+    return bool(roots) and _OWN_DISK.match(roots[-1]) is not None
 
 
 def _text(machine: Machine, path: str) -> str:

@@ -233,6 +233,16 @@ def test_a_container_is_recognised_and_its_toolkit_is_not_the_hosts(
     assert f"inside a container ({mark})" in host.notes[-1]
 
 
+def test_a_virtual_machine_made_from_an_image_is_no_container(tmp_path: Path) -> None:
+    """Its disk carries the image's /.dockerenv, but its root folder is the top of a disk of its own."""
+    put(tmp_path, "/.dockerenv", "")
+    put(tmp_path, proc.WHERE, MODULE)
+    put(tmp_path, "proc/self/mountinfo", "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n")
+    assert not any("inside a container" in note for note in local_host(WAYS, machine(tmp_path)).notes)
+    put(tmp_path, "proc/self/mountinfo", "27 1 254:0 /containers/x / rw,relatime - ext4 /dev/vda rw,discard\n")
+    assert any("inside a container" in note for note in local_host(WAYS, machine(tmp_path)).notes)
+
+
 def test_a_docker_host_is_no_container(tmp_path: Path) -> None:
     put(tmp_path, "proc/1/cgroup", "0::/init.scope\n")
     put(tmp_path, "proc/self/mountinfo", "9 1 0:5 / /var/lib/docker/overlay2/x/merged rw - overlay overlay rw\n")

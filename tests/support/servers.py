@@ -84,7 +84,7 @@ def registry(
     config = folder / "config.yml"
     config.write_text("\n".join(lines) + "\n")
     with process(["docker-registry", "serve", str(config)], folder / "log") as server:
-        _wait_for_port(port, server, folder / "log")
+        wait_for_port(port, server, folder / "log")
         yield f"127.0.0.1:{port}"
 
 
@@ -160,7 +160,7 @@ def _password_file(folder: Path, users: Mapping[str, str]) -> Path:
     return path
 
 
-def _wait_for_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
     def answers() -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
