@@ -29,6 +29,7 @@ def _where(found: Libcuda) -> str:
         "LD_LIBRARY_PATH": "LD_LIBRARY_PATH",
         "ld.so.conf": "ld.so.conf",
         "injection": "the container stack",
+        "entrypoint": "the image's own entrypoint",
     }
     return f"{path} (put first by {by[found.via]})" if found.via in by else f"{path}"
 
@@ -98,5 +99,7 @@ def _unused_compat(launch: Launch) -> tuple[Finding, ...]:
         return ()
     message = f"the compat libcuda {newer[0].libcuda} in {newer[0].directory} is not used on this host"
     fix = "Where forward compatibility is wanted, put the folder first in LD_LIBRARY_PATH."
+    if launch.gpu.forward_compat is False:
+        fix = "Nothing to do: this board may not use forward compatibility."
     seen = (Evidence("file", newer[0].directory, newer[0].libcuda or "", newer[0].layer),)
     return (Finding("compat-unused", "note", "driver-library", message, fix, seen),)

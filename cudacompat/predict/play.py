@@ -9,6 +9,7 @@ from cudacompat.model import Finding, Stage, Verdict
 from cudacompat.model.prediction import StageName
 from cudacompat.predict import driver_library, init, kernel, libraries, platform, request, start
 from cudacompat.predict.launch import Judged, Launch
+from cudacompat.predict.own_compat import arranged
 from cudacompat.predict.verdict import fold, has_cuda
 
 _RULES: tuple[tuple[StageName, Callable[[Launch], Judged]], ...] = (
@@ -36,8 +37,9 @@ class Play:
 def play(scene: Launch) -> Play:
     """Judge the stages in order until one fails; injection mode, toolkit and board must be decided."""
     cuda = has_cuda(scene.image)
+    scene, notes = arranged(scene)
     stages: list[Stage] = []
-    findings: list[Finding] = []
+    findings: list[Finding] = list(notes)
     for name, judge in _RULES:
         if stages and stages[-1].status == "fails":
             break

@@ -174,6 +174,15 @@ _ALL = (
         "Nothing, or put the folder first in LD_LIBRARY_PATH where forward compatibility is wanted.",
     ),
     Rule(
+        "compat-by-entrypoint",
+        "driver-library",
+        "The image's own entrypoint puts its compat libcuda in front.",
+        "NVIDIA's framework containers (nvcr.io/nvidia) keep one in compat/lib.real and use it where the kernel "
+        "driver is of an older branch and the GPU takes it.",
+        "The container prints 'CUDA Forward Compatibility mode ENABLED'.",
+        "Start it with its own entrypoint: Kubernetes' command and docker's --entrypoint replace it, args do not.",
+    ),
+    Rule(
         "compat-older-than-driver",
         "init",
         "The image's compat libcuda is older than the kernel driver and is found first.",

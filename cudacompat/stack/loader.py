@@ -17,7 +17,7 @@ from cudacompat.model import SharedLibrary
 from cudacompat.stack.paths import resolve
 
 LibcudaKind = Literal["host", "compat", "baked", "stub", "none"]
-Via = Literal["LD_LIBRARY_PATH", "ld.so.conf", "default", "injection", "nowhere"]
+Via = Literal["LD_LIBRARY_PATH", "ld.so.conf", "default", "injection", "entrypoint", "nowhere"]
 
 GKE_DIRECTORY = "/usr/local/nvidia/lib64"
 APPTAINER_DIRECTORY = "/.singularity.d/libs"

@@ -26,6 +26,10 @@ BAKED = SharedLibrary(
     "570.86.10",
     size=9_000_000,
 )
+NAMELESS = SharedLibrary("/opt/driver/libcuda.so.1", (), "libcuda.so.1", None, size=9_000_000)
+OLD = SharedLibrary(
+    "/opt/driver/libcuda.so.418.87.00", ("/opt/driver/libcuda.so.1",), "libcuda.so.1", "418.87.00", size=9_000_000
+)
 EMPTY = SharedLibrary(
     "/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.10", ("/usr/lib/x86_64-linux-gnu/libcuda.so.1",), None, "570.86.10"
 )
@@ -64,6 +68,9 @@ ROWS: list[Row] = [
     ("Thor takes the servers' compat folder", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE), platform="linux/arm64"), host("580.00", "NVIDIA Thor", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="13.0"), "runs", None, None, "forward-compat"),
     ("JetPack 5 has no NVML for the compat hook", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", note=ORIN_NOTE, folder="compat_orin"), platform="linux/arm64"), host("540.0", "Jetson AGX Orin", injection="csv", toolkit="1.20.0", os="jetson", driver_cuda="11.4"), "fails", "init", 35, None),
     ("a compat library without a readable version", image(cudart("13.0"), compat_package=compat("999999999999.1"), env=COMPAT_FIRST), host("575.57.08", "A100"), "unknown", None, None, None),
+    ("a compat library of an older major version is 35 on any driver", image(torch("2.9.1", "13.0"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("595.45.04", "H100"), "fails", "init", 35, None),
+    ("a compat library of the same major version is 803", image(torch("2.9.0", "12.8"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("595.45.04", "H100"), "fails", "init", 803, None),
+    ("the compat library's own branch must drive the board", image(cudart("13.1"), compat_package=compat("590.44.01", cuda="13.1"), env=COMPAT_FIRST), host("535.183.01", "V100"), "fails", "init", None, None),
     # libcuda of the image
     ("stub in the library path is 34", image(cudart("12.4"), libraries=[STUB], env={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64/stubs"}), host("550.54.15"), "fails", "driver-library", 34, None),
     ("stub out of the path does not matter", image(cudart("12.4"), libraries=[STUB]), host("550.54.15"), "runs", None, None, "native"),
@@ -71,6 +78,8 @@ ROWS: list[Row] = [
     ("older driver library in the image loses", image(cudart("12.4"), libraries=[BAKED]), host("580.65.06"), "runs", None, None, "native"),
     ("empty driver library is skipped", image(cudart("12.4"), libraries=[EMPTY]), host("550.54.15"), "runs", None, None, "native"),
     ("driver library stops WSL", image(cudart("12.4"), libraries=[BAKED]), host("560.94", os="wsl2"), "fails", "start", None, None),
+    ("a driver library without a version that comes first", image(cudart("12.4"), libraries=[NAMELESS], env={"LD_LIBRARY_PATH": "/opt/driver"}), host("550.54.15"), "unknown", None, None, None),
+    ("an old driver library that comes first is 35", image(cudart("12.4"), libraries=[OLD], env={"LD_LIBRARY_PATH": "/opt/driver"}), host("550.54.15"), "fails", "init", 35, None),
     # request
     ("nobody asks for a GPU", image(cudart("12.4")), host("550.54.15", injection="none"), "fails", "request", 35, None),
     ("utility alone", image(cudart("12.4"), env={"NVIDIA_DRIVER_CAPABILITIES": "utility"}), host("550.54.15"), "fails", "request", 35, None),
@@ -103,6 +112,12 @@ ROWS: list[Row] = [
     ("exact target does not carry over", image(cudart("12.9"), kernels=[kernels("/app/x", "90a")]), host("580.65.06", "RTX 5090"), "fails", "kernel", 209, None),
     ("family target carries over", image(cudart("12.9"), kernels=[kernels("/app/x", "100f")]), host("580.95.05", "NVIDIA B300"), "runs", None, None, "native"),
     ("side library lacks code", image(torch("2.8.0", "12.8"), kernels=[kernels("/usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so", "75 80 90 120", component="torch"), kernels("/x/flash.so", "80 90", component="flash-attn")]), host("580.65.06", "RTX 5090"), "runs-limited", None, None, "native"),
+    ("Orin runs no machine code of servers", image(cudart("12.6"), kernels=[kernels("/app/x", "80 90")], platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", os="jetson", driver_cuda="12.6"), "fails", "kernel", 209, None),
+    ("Orin runs its own", image(cudart("12.6"), kernels=[kernels("/app/x", "80 87")], platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", os="jetson", driver_cuda="12.6"), "runs", None, None, "native"),
+    ("Orin compiles PTX", image(cudart("12.6"), kernels=[kernels("/app/x", "90", "80:8.4")], platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", os="jetson", driver_cuda="12.6"), "runs-limited", None, None, "native"),
+    ("a server runs no machine code of Orin", image(cudart("12.6"), kernels=[kernels("/app/x", "87")]), host("570.86.10", "RTX 4090"), "fails", "kernel", 209, None),
+    ("a CUDA 13 driver runs servers' code on Orin", image(cudart("13.0"), kernels=[kernels("/app/x", "80")], platform="linux/arm64"), host("595.00", "Jetson AGX Orin", injection="csv", os="jetson", driver_cuda="13.2"), "runs", None, None, "native"),
+    ("Thor's code under its older name", image(cudart("12.9"), kernels=[kernels("/app/x", "101")], platform="linux/arm64"), host("580.00", "NVIDIA Thor", injection="csv", os="jetson", driver_cuda="13.0"), "runs", None, None, "native"),
     # nothing to judge
     ("no CUDA at all", image(), host("550.54.15", "A100"), "no-cuda", None, None, None),
     ("CPU build only", image(component("torch", "2.9.1+cpu", None, variant="cpu")), host("550.54.15", "A100"), "no-cuda", None, None, None),
