@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ FOLDERS = ("/etc/cdi", "/var/run/cdi")
 KIND = "nvidia.com/gpu"
 _ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 64
-# Written by nvidia-ctk, both forms are so regular that a YAML reader would add nothing but a dependency.
-_KIND = re.compile(r"""^[ \t{,]*["']?kind["']?\s*:\s*["']?([\w.-]{1,100}/[\w.-]{1,100})""", re.MULTILINE)
+# A top-level line of the YAML that nvidia-ctk writes; a YAML reader would add nothing but a dependency.
+_KIND = re.compile(r"""^["']?kind["']?\s*:\s*["']?([\w.-]{1,100}/[\w.-]{1,100})""", re.MULTILINE)
 _LIBCUDA = re.compile(r"libcuda\.so\.(\d{3,4}(?:\.\d+)+)")
 _HOOK = "enable-cuda-compat"
 
@@ -53,10 +54,21 @@ def learn(machine: Machine, folders: Sequence[str] = FOLDERS) -> Specs:
 
 
 def _spec(path: str, text: str) -> list[Spec]:
-    if KIND not in _KIND.findall(text):
+    if _kind(text) != KIND:
         return []
     drivers = set(_LIBCUDA.findall(text))
     return [Spec(path, _HOOK in text, drivers.pop() if len(drivers) == 1 else None)]
+
+
+def _kind(text: str) -> str | None:
+    if not text.lstrip().startswith("{"):
+        found = _KIND.search(text)
+        return found[1] if found else None
+    try:
+        kind = json.loads(text).get("kind")
+    except (ValueError, RecursionError):
+        return None
+    return kind if isinstance(kind, str) else None
 
 
 def stale_notes(specs: Specs, driver: str | None, toolkit_has_hook: bool) -> tuple[str, ...]:

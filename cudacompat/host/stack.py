@@ -132,7 +132,7 @@ def _of_docker(seen: Seen) -> Choice:
     choices = injections_of(seen.docker.version, seen.toolkit.version, cdi_spec=_usable_cdi(seen))
     if len(choices) > 1:
         return None, f"Docker {seen.docker.version} may take either of " + " and ".join(c.injection for c in choices)
-    if choices[0].injection == "legacy" and seen.toolkit.mode in ("cdi", "csv"):
+    if choices[0].injection == "legacy" and seen.toolkit.mode in ("cdi", "csv", "jit-cdi"):
         return None, f"the toolkit's mode {seen.toolkit.mode} makes the legacy hook refuse docker run --gpus"
     return choices[0].injection, choices[0].reason
 

@@ -63,14 +63,14 @@ def injections_of(docker: str | None, toolkit: str | None, *, cdi_spec: bool | N
     engine has a usable one (CDI on, a spec of nvidia.com/gpu, nvidia-cdi-hook on its path); None: nobody looked.
     """
     engine, tools = release(docker), release(toolkit)
+    if engine is not None and engine < _CDI_FIRST:
+        return (_OLD_DOCKER,)
     if cdi_spec is False:
         return (_NO_SPEC,)
-    if cdi_spec and engine is not None and _CDI_FIRST <= engine < _NOT_READ_FROM:
-        return (_SEEN_SPEC,)
     if engine is None:
         return (_UNKNOWN_DOCKER, _CDI)
-    if engine < _CDI_FIRST:
-        return (_OLD_DOCKER,)
+    if cdi_spec and engine < _NOT_READ_FROM:
+        return (_SEEN_SPEC,)
     if tools is not None and tools >= _WRITES_SPEC and engine < _NOT_READ_FROM:
         return (_SURE_CDI,)
     return (_CDI, _FALLBACK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cudacompat.model.host import INJECTIONS
-from cudacompat.stack import compat_generations, injections_of, requirement_dialect, select_compat
+from cudacompat.stack import compat_generations, injections_of, requirement_dialect, runtime_injection, select_compat
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,44 @@ def test_modes_of_docker_run_gpus(docker: str | None, toolkit: str | None, modes
     assert [choice.injection for choice in choices] == modes
     assert all("Docker" in choice.reason for choice in choices)
     assert len({choice.reason for choice in choices}) == len(choices)
+
+
+@pytest.mark.parametrize(
+    ("docker", "spec", "modes"),
+    [
+        ("29.2.0", True, ["cdi"]),
+        ("29.2.0", False, ["legacy"]),
+        ("29.1.5", True, ["legacy"]),
+        ("30.0", True, ["cdi", "legacy"]),
+        ("30.0", False, ["legacy"]),
+        (None, True, ["legacy", "cdi"]),
+        (None, False, ["legacy"]),
+    ],
+)
+def test_a_cdi_spec_that_was_looked_for_decides(docker: str | None, spec: bool, modes: list[str]) -> None:
+    assert [choice.injection for choice in injections_of(docker, "1.17.8", cdi_spec=spec)] == modes
+
+
+@pytest.mark.parametrize(
+    ("mode", "toolkit", "tegra", "injection"),
+    [
+        ("auto", "1.18.0", False, "cdi"),
+        ("auto", "1.17.8", False, "legacy"),
+        ("auto", None, False, None),
+        ("auto", None, True, "csv"),
+        ("legacy", None, True, "legacy"),
+        ("csv", "1.20.0", False, "csv"),
+        ("jit-cdi", None, False, "cdi"),
+        ("cdi", "1.17.8", False, "cdi"),
+        ("magic", "1.18.0", True, None),
+    ],
+)
+def test_the_nvidia_runtime_by_mode_and_release(
+    mode: str, toolkit: str | None, tegra: bool, injection: str | None
+) -> None:
+    choice = runtime_injection(mode, toolkit, tegra=tegra)
+    assert (choice.injection if choice else None) == injection
+    assert choice is None or "nvidia runtime" in choice.reason
 
 
 @pytest.mark.parametrize("injection", [*INJECTIONS, "something new"])
