@@ -57,7 +57,7 @@ def with_stack(host: HostFacts, machine: Machine) -> HostFacts:
         toolkit=None if engine.own_vm else tools.version,
         docker=engine.version,
         notes=tuple(dict.fromkeys((*host.notes, *notes))),
-        details=(*host.details, *_details(seen), *((f"injection mode {mode}: {reason}",) if mode else ())),
+        details=(*host.details, *((f"injection mode {mode}: {reason}",) if mode else ()), *_details(seen)),
     )
 
 

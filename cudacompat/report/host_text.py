@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from cudacompat.model import Gpu, HostFacts
 from cudacompat.report.style import Style
 
 _SYSTEMS = {"linux": "Linux", "wsl2": "WSL 2", "jetson": "Jetson"}
+_COLUMN = 19
+_MODES = {
+    "legacy": "the hook with nvidia-container-cli",
+    "cdi": "Container Device Interface",
+    "csv": "Tegra's csv mode",
+    "enroot": "enroot's hook",
+    "apptainer": "apptainer --nv",
+    "apptainer-nvccli": "apptainer --nvccli",
+    "gke": "GKE's driver folder",
+    "none": "nobody hands them in",
+}
 
 
 def host_line(host: HostFacts) -> str:
@@ -32,29 +44,74 @@ def _gpus(host: HostFacts) -> str:
 
 
 def _gpu(gpu: Gpu) -> str:
+    if gpu.name is None and gpu.compute_capability is None:
+        return "a GPU of which nothing is known"
     if gpu.name is None:
-        return f"a GPU of compute capability {gpu.compute_capability or 'unknown'}"
+        return f"a GPU of compute capability {gpu.compute_capability}"
     return f"{gpu.name} ({gpu.compute_capability})" if gpu.compute_capability else gpu.name
 
 
 def render_host(host: HostFacts, style: Style) -> str:
-    """The facts as a table, one a line, with what could not be learned below."""
-    rows = [
-        ("driver", host.driver or "unknown"),
-        ("CUDA of the driver", host.driver_cuda or "unknown"),
-        ("system", _SYSTEMS[host.os] + (f", {host.machine}" if host.machine else "")),
-        ("injection mode", host.injection or "not known: the container runtime decides"),
-        ("container toolkit", host.toolkit or "not known"),
-        ("Docker", host.docker or "not known"),
-        ("learned from", host.origin),
+    """The facts by subject: driver, GPUs, how containers get them; then what is not known, and why."""
+    system = _SYSTEMS[host.os] + (f", {host.machine}" if host.machine else "")
+    lines = [
+        *_row("driver", _driver(host), style),
+        *_row("system", system, style),
+        *_row("learned from", host.origin, style),
+        *_gpu_rows(host, style),
+        *style.title("How containers get GPUs"),
+        *_row("injection mode", _mode(host), style),
+        *_row("container toolkit", host.toolkit or "not known", style),
+        *_row("Docker", host.docker or "not known", style),
     ]
-    lines = [line for name, value in rows for line in style.wrap(value, first=f"{name:<20}")]
-    for gpu in host.gpus or ():
-        about = [gpu.architecture or "", f"brand {' or '.join(gpu.brands)}" if gpu.brands else "", gpu.uuid or ""]
-        text = ", ".join([_gpu(gpu), *(word for word in about if word)])
-        lines += style.wrap(text, first=f"{'GPU':<20}")
-    if not host.gpus:
-        lines += style.wrap("not known" if host.gpus is None else "none", first=f"{'GPU':<20}")
+    for detail in host.details:
+        lines += style.wrap(detail, first=f"  {style.symbol('note')} ", rest="    ")
+    lines += style.title("Not known, or not right") if host.notes else []
     for note in host.notes:
-        lines += style.wrap(note, first=f"{style.symbol('warning')} ")
+        lines += style.wrap(note, first=f"  {style.symbol('warning')} ", rest="    ")
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _row(name: str, value: str, style: Style) -> list[str]:
+    return style.wrap(value, first=f"{name:<{_COLUMN}} ")
+
+
+def _driver(host: HostFacts) -> str:
+    if host.driver is None and host.driver_cuda is None:
+        return "unknown"
+    cuda = f"CUDA {host.driver_cuda}" if host.driver_cuda else "CUDA version unknown"
+    return f"{host.driver or 'number unknown'} ({cuda})"
+
+
+def _mode(host: HostFacts) -> str:
+    if host.injection is None:
+        return "not known: the container runtime decides"
+    return f"{host.injection} ({_MODES[host.injection]})"
+
+
+def _gpu_rows(host: HostFacts, style: Style) -> list[str]:
+    if not host.gpus:
+        return _row("GPU", "not known" if host.gpus is None else "none", style)
+    lines: list[str] = []
+    for number, gpu in enumerate(host.gpus):
+        lines += _row(f"GPU {number}", ", ".join([_gpu(gpu), *_about(gpu)]), style)
+        for profile, uuid in _instances(gpu):
+            lines += style.wrap(f"MIG {profile} {uuid}", first=" " * (_COLUMN + 3))
+    return lines
+
+
+def _about(gpu: Gpu) -> Sequence[str]:
+    words = [
+        gpu.architecture,
+        f"brand {' or '.join(gpu.brands)}" if gpu.brands else None,
+        f"{gpu.memory_mib} MiB" if gpu.memory_mib is not None else None,
+        "MIG enabled" if gpu.mig_enabled else None,
+        gpu.uuid,
+    ]
+    return [word for word in words if word]
+
+
+def _instances(gpu: Gpu) -> list[tuple[str, str]]:
+    """The MIG instances; their profiles may be fewer when a file left them out."""
+    profiles = [*gpu.mig_profiles, *("" for _ in gpu.mig[len(gpu.mig_profiles) :])]
+    return list(zip(profiles, gpu.mig, strict=False))

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from cudacompat.model import HostFacts
 from cudacompat.report import Style, Unread, renderer
-from cudacompat.report.document import inspect_document
+from cudacompat.report.document import HOST_SCHEMA, host_document, inspect_document
 from cudacompat.report.host_text import render_host
 from cudacompat.report.image_text import render_image
 from cudacompat.report.json import text
-from tests.support.reports import EMPTY, HOST, IMAGE, NOBODY, REPORTS, TOOL
+from tests.support.reports import ASKED, EMPTY, HOST, IMAGE, NOBODY, REPORTS, TOOL
 from tests.support.schemas import validate
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
@@ -89,6 +90,13 @@ def test_long_formula_is_cut_between_alternatives_unless_verbose() -> None:
     assert "driver<570" in whole
 
 
-@pytest.mark.parametrize(("name", "host"), [("host", HOST), ("host-unknown", NOBODY)])
-def test_host(name: str, host: object) -> None:
+@pytest.mark.parametrize(("name", "host"), [("host", HOST), ("host-unknown", NOBODY), ("host-asked", ASKED)])
+def test_host(name: str, host: HostFacts) -> None:
     compare(f"{name}.txt", render_host(host, Style()))
+    document = {"schema": HOST_SCHEMA, **host_document(host)}
+    validate(document, "host-v1")
+    compare(f"{name}.json", text(document))
+
+
+def test_host_without_unicode() -> None:
+    compare("host-asked-ascii.txt", render_host(ASKED, ASCII))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cudacompat.model import (
     Change,
     CompatDirectory,
@@ -40,6 +42,36 @@ NOT_SUPPORTED = CudaError(804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "for
 A100 = Gpu("NVIDIA A100-SXM4-80GB", "8.0", ("tesla", "nvidia"), None, True, "Ampere")
 HOST = HostFacts("535.104.05", "12.2", "linux", "amd64", (A100, A100), "legacy", "1.17.8", "28.0.1")
 SOMEWHERE = HostFacts("535.104.05", "12.2")
+MIG_A100 = replace(
+    A100,
+    brands=("nvidia",),
+    uuid="GPU-00000000-0000-0000-0000-000000000001",
+    mig=("MIG-aaaaaaaa-0000-5000-8000-000000000001", "MIG-bbbbbbbb-0000-5000-8000-000000000002"),
+    mig_profiles=("3g.40gb", "1g.10gb"),
+    mig_enabled=True,
+    memory_mib=81920,
+)
+ASKED = HostFacts(
+    "535.183.01",
+    "12.2",
+    "linux",
+    "amd64",
+    (MIG_A100, Gpu()),
+    "cdi",
+    "1.18.1",
+    "29.2.1",
+    "NVML",
+    (
+        "GPU 1 does not answer: the GPU is lost: it fell off the bus, and a reboot brings it back",
+        "/etc/cdi/nvidia.yaml hands in the files of driver 530.30.02, the driver is 535.183.01: CDI containers fail; "
+        "write it anew with 'nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml'",
+    ),
+    (
+        "injection mode cdi: Docker 29.2.0 or newer tries CDI first for --gpus, and a usable CDI spec is there",
+        "Docker's default runtime is runc",
+        "CDI spec /etc/cdi/nvidia.yaml (driver 530.30.02)",
+    ),
+)
 NOBODY = HostFacts(origin="this machine", notes=("no NVIDIA driver found on this machine: give --driver",))
 
 COMPONENTS = (
