@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cudacompat.errors import HostError
-from cudacompat.host import HostOptions, with_options
+from cudacompat.host import HostOptions, host_json, with_options
 from cudacompat.host.file import FORMATS, read_host_file
+from cudacompat.host.options import with_driver_cuda
 from cudacompat.model import Gpu, HostFacts
-from cudacompat.report.document import host_document
+from cudacompat.model.host import INJECTIONS
+from cudacompat.report.document import HOST_SCHEMA, host_document
+from cudacompat.report.json import text
 
 HOSTS = Path(__file__).parent.parent / "data" / "hosts"
 A100 = "NVIDIA A100-SXM4-80GB"
@@ -80,6 +83,89 @@ def test_our_own_json_comes_back_as_it_was(host: HostFacts, tmp_path: Path) -> N
     assert read_host_file(path) == replace(host, origin=str(path))
 
 
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+TEXTS = st.lists(WORDS, max_size=3).map(tuple)
+GPUS = st.builds(
+    Gpu,
+    name=st.none() | WORDS,
+    compute_capability=st.none() | st.sampled_from(["7.5", "8.0", "9.0", "12.0"]),
+    brands=TEXTS,
+    uuid=st.none() | WORDS,
+    forward_compat=st.none() | st.booleans(),
+    architecture=st.none() | st.sampled_from(["Ampere", "Hopper"]),
+    mig=TEXTS,
+    mig_profiles=TEXTS,
+    mig_enabled=st.none() | st.booleans(),
+    memory_mib=st.none() | st.integers(0, 10**6),
+)
+HOST_FACTS = st.builds(
+    HostFacts,
+    driver=st.none() | st.sampled_from(["535", "535.183.01", "560.94", "1000.1"]),
+    driver_cuda=st.none() | st.sampled_from(["12.2", "13.0"]),
+    os=st.sampled_from(["linux", "wsl2", "jetson"]),
+    machine=st.sampled_from([None, "amd64", "arm64"]),
+    gpus=st.none() | st.lists(GPUS, max_size=3).map(tuple),
+    injection=st.sampled_from([None, *INJECTIONS]),
+    toolkit=st.sampled_from([None, "1.17.8"]),
+    docker=st.sampled_from([None, "29.2.0"]),
+    notes=TEXTS,
+    details=TEXTS,
+).map(with_driver_cuda)
+
+
+@given(HOST_FACTS)
+def test_whatever_a_host_tells_comes_back_from_its_json(host: HostFacts) -> None:
+    written = text({"schema": HOST_SCHEMA, **host_document(host)})
+    assert host_json.matches(written)
+    assert host_json.parse(written, host.origin) == host
+
+
+CSV = [
+    ("fields in another order", "uuid, compute_cap, name, driver_version\n{uuid}, 8.0, {a100}, 535.183.01\n", "8.0"),
+    ("units and more fields", "name, memory.total [MiB], driver_version\n{a100}, 81920 MiB, 535.183.01\n", "8.0"),
+    ("no units", "driver_version,name,memory.total [MiB],mig.mode.current\n535.183.01,{a100},81920,Disabled\n", "8.0"),
+    ("no heading", "535.183.01, {a100}, 8.0\n535.183.01, {a100}, 8.0\n", "8.0"),
+    ("no heading, another order, a board of the future", "NVIDIA Z999, 99.9, 535.183.01, 9.0\n", "9.0"),
+    ("no heading, the driver alone", "535.183.01\n535.183.01\n", None),
+    ("no heading, power between", "{a100}, 400.00 W, 535.183.01, 61.23 W\n", "8.0"),
+]
+
+
+@pytest.mark.parametrize(("form", "capability"), [row[1:] for row in CSV], ids=[row[0] for row in CSV])
+def test_csv(form: str, capability: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "host.csv"
+    path.write_text(form.format(a100=A100, uuid="GPU-00000000-0000-0000-0000-000000000001"))
+    host = read_host_file(path)
+    assert (host.driver, host.driver_cuda) == ("535.183.01", "12.2")
+    assert (host.gpus[0].compute_capability if host.gpus else None) == capability
+    if "81920" in form:
+        assert host.gpus and host.gpus[0].memory_mib == 81920
+
+
+def test_csv_whose_numbers_may_be_anything_is_not_guessed_at(tmp_path: Path) -> None:
+    """Without heading and units a power limit looks like a driver of two parts."""
+    path = tmp_path / "host.csv"
+    path.write_text(f"{A100}, 450.00\n")
+    assert read_host_file(path).driver is None
+    path.write_text("400.00, 450.00\n")
+    with pytest.raises(HostError, match="no known form"):
+        read_host_file(path)
+
+
+def test_list_of_gpus_and_instances() -> None:
+    host = read_host_file(HOSTS / "list-mig.txt")
+    assert host.driver is None and host.gpus is not None
+    assert [len(gpu.mig) for gpu in host.gpus] == [2, 0]
+    assert host.gpus[0].compute_capability == "8.0"
+
+
+def test_release_file_of_a_jetson(tmp_path: Path) -> None:
+    path = tmp_path / "nv_tegra_release"
+    path.write_text("# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64\n")
+    host = read_host_file(path)
+    assert (host.os, host.driver_cuda, host.machine) == ("jetson", "12.6", "arm64")
+
+
 def test_json_written_by_hand_is_filled_up_from_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     path.write_text(
@@ -131,11 +217,22 @@ def test_missing_file_says_so(tmp_path: Path) -> None:
 @given(
     st.text(),
     st.sampled_from(range(len(FORMATS))),
-    st.sampled_from(["{", "<nvidia_smi_log>", "NVRM version:", "driver_version\n", "Driver Version: 535.1"]),
+    st.sampled_from(
+        [
+            "{",
+            "<nvidia_smi_log>",
+            "NVRM version:",
+            "driver_version\n",
+            "Driver Version: 535.1",
+            "GPU 0: X (UUID: GPU-1)\n",
+            "# R36 (release), REVISION: 4.3",
+            "535.183.01, ",
+        ]
+    ),
 )
-def test_any_text_is_read_or_refused_with_a_sentence(text: str, index: int, start: str) -> None:
+def test_any_text_is_read_or_refused_with_a_sentence(given: str, index: int, start: str) -> None:
     """No parser raises anything but its own error, whatever it is given."""
-    for candidate in (text, start + text):
+    for candidate in (given, start + given):
         FORMATS[index].matches(candidate)
         if FORMATS[index].matches(candidate):
             try:
