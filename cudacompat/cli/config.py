@@ -23,7 +23,7 @@ META = "cudacompat.config"
 _OPTION = "--config"
 _LONGEST = 1 << 20
 # A checkout that somebody else wrote may bring a file of that name. It must not choose what gets
-# overwritten, nor which registry is trusted without TLS.
+# overwritten, nor which registry is trusted without TLS, nor which machine is connected to.
 _ONLY_WHEN_NAMED = frozenset({"output", "insecure", "mirror"})
 
 
@@ -113,7 +113,8 @@ def _by_parameter(command: click.Command, name: str, table: Mapping[str, Any], f
         wanted = key.replace("_", "-")
         if wanted not in options:
             raise click.UsageError(f"{path}: [{name}] has no option {key!r}{_near(wanted, options)}.")
-        if wanted in _ONLY_WHEN_NAMED and not file.named:
+        opens = wanted == "host" and str(value).startswith("ssh://")
+        if (wanted in _ONLY_WHEN_NAMED or opens) and not file.named:
             raise click.UsageError(
                 f"{path}: {key!r} counts only in a file that {_OPTION} or {VARIABLE} names, or as an option."
             )

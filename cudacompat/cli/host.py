@@ -13,7 +13,7 @@ from cudacompat.host import HostOptions
 @click.command(
     cls=Command,
     short_help="This machine's driver and GPUs.",
-    epilog="Exit codes: 0 known, 2 wrong usage, 4 no driver found or file not readable.",
+    epilog="Exit codes: 0 known, 2 wrong usage, 4 no driver found, or file or machine not readable.",
 )
 @host_options
 @OUTPUT_OPTIONS
@@ -24,11 +24,12 @@ def command(
     format_: str,
     output: str | None,
 ) -> int:
-    """Show this machine's driver and GPUs; --host reads the JSON form back.
+    """Show this machine's driver and GPUs and how containers get them; --host reads the JSON form back.
 
     \b
     cudacompat host
     cudacompat host --format json --output node7.json
+    cudacompat host --host ssh://user@node7
     """
     check_output(output)
     facts = api.learned_host(host, options)

@@ -132,6 +132,25 @@ def test_profile_as_a_default_of_the_file(fleet: Run) -> None:
     assert "on profile new-h100" in fleet("check", "fails").stdout
 
 
+def test_defaults_of_the_file_do_not_change_a_profile_that_was_named(
+    fleet: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = '[check]\ndriver = "470.57.02"\nhost = "nodes/node7.json"\ninjection = "enroot"\nhost_os = "wsl2"\n'
+    Path("cudacompat.toml").write_text(defaults + FLEET)
+
+    def host(*options: str) -> tuple[str, str, str, str]:
+        found = json.loads(fleet("check", "runs", *options, "--format", "json").stdout)["host"]
+        return found["driver"], found["injection"], found["os"], found["origin"]
+
+    assert host() == ("470.57.02", "enroot", "wsl2", "nodes/node7.json and options")
+    assert host("--profile", "old-a100") == ("535.183.01", "legacy", "linux", "profile old-a100")
+    monkeypatch.setenv("CUDACOMPAT_INJECTION", "cdi")
+    assert host("--profile", "old-a100")[1] == "legacy"
+    assert host("--profile", "old-a100", "--injection", "cdi")[1] == "cdi"
+    monkeypatch.setenv("CUDACOMPAT_PROFILE", "old-a100")
+    assert host() == ("535.183.01", "cdi", "linux", "profile old-a100 and options")
+
+
 BROKEN = [
     ("an unknown name", "", ("--profile", "prod"), "has old-a100, new-h100, saved, orin"),
     ("an unknown key", '[profiles.x]\ndrivr = "1"\n', ("--all-profiles",), "[profiles.x] has no key 'drivr'; did you"),

@@ -61,6 +61,7 @@ BROKEN = [
     ("no table", "check = 1\n", "must be a table"),
     ("a choice that is none", '[check]\nformat = "xml"\n', "json"),
     ("an output chosen by a checkout", '[check]\noutput = "/tmp/x"\n', "CUDACOMPAT_CONFIG"),
+    ("a machine chosen by a checkout", '[check]\nhost = "ssh://evil"\n', "CUDACOMPAT_CONFIG"),
     ("trust chosen by a checkout", '[check]\ninsecure = ["evil:5000"]\n', "CUDACOMPAT_CONFIG"),
 ]
 
