@@ -24,7 +24,9 @@ def command(
     format_: str,
     output: str | None,
 ) -> int:
-    """Show this machine's driver and GPUs and how containers get them; --host reads the JSON form back.
+    """Show this machine's driver and GPUs, and how containers get them.
+
+    --host reads the JSON form back.
 
     \b
     cudacompat host

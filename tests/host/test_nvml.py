@@ -18,7 +18,6 @@ from cudacompat.host.machine import LocalMachine
 from cudacompat.host.mismatch import DriverMismatchError
 from cudacompat.model import HostFacts
 from tests.host.machines import HOSTS, program, put
-from tests.support.servers import need
 
 A100 = {
     "driver": "535.183.01",
@@ -31,16 +30,6 @@ A100 = {
     "gpu0_memory": str(81920 << 20),
     "gpu0_mode": "0",
 }
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the compiled stand-in."""
-    need("gcc")
-    folder = tmp_path_factory.mktemp("nvml")
-    source = Path(__file__).with_name("nvml_standin.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-o", folder / "libnvidia-ml.so.1", source], check=True)
-    return folder
 
 
 def machine(root: Path, library: Path, said: dict[str, str], patience: float = 10.0) -> LocalMachine:
