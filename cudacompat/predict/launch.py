@@ -13,8 +13,9 @@ from cudacompat.stack import Request, compat_is_mounted, compat_root, container_
 from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
 from cudacompat.stack.paths import resolve
 
-# Modes in which the GPU request travels as NVIDIA_VISIBLE_DEVICES, appended after the image's own env.
-_ENV_REQUEST = ("legacy", "csv")
+# Docker appends the GPU request after the image's own env; other modes are compared with what it would do.
+# enroot alone reads the image's value.
+_READS_THE_IMAGE = ("enroot",)
 
 # The compat hook of Tegra's csv mode asks NVML, which Jetson has from JetPack 6 (CUDA 12.2) on.
 _NVML_ON_JETSON = (12, 2)
@@ -59,7 +60,7 @@ def launch(image: ImageFacts, host: HostFacts) -> Launch:
     env = last_wins(image.config.env)
     injection = host.injection or "none"
     given = list(image.config.env)
-    if injection in _ENV_REQUEST:
+    if injection not in _READS_THE_IMAGE:
         given.append("NVIDIA_VISIBLE_DEVICES=all")
     request = container_request(given, runtime="enroot" if injection == "enroot" else "toolkit")
     code, notes = device_code(image)

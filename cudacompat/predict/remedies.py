@@ -28,12 +28,12 @@ def remedies(image: ImageFacts, host: HostFacts, verdict: Verdict) -> tuple[Reme
     """
     if verdict.outcome not in ("fails", "depends") or host.driver is None:
         return ()
-    found = list(_better(option_changes(image, host, verdict), verdict))
-    found += _better(image_changes(image, host, verdict), verdict)
-    wheels = list(_better(wheel_changes(image, host), verdict))
+    found = list(_better(option_changes(image, host, verdict)))
+    found += _better(image_changes(image, host, verdict))
+    wheels = list(_better(wheel_changes(image, host)))
     found += [max(wheels, key=lambda remedy: rank(remedy.verdict))] if wheels else []
-    found += [] if wheels else islice(_better(newer_wheels(image, host), verdict), 1)
-    found += islice(_better(_for_these_boards(driver_changes(image, host), host), verdict), 1)
+    found += [] if wheels else islice(_better(newer_wheels(image, host)), 1)
+    found += islice(_better(_for_these_boards(driver_changes(image, host), host)), 1)
     return tuple(found)
 
 
@@ -47,8 +47,9 @@ def _for_these_boards(candidates: Iterable[Candidate], host: HostFacts) -> Itera
         yield change, image, replace(changed, gpus=boards) if boards and gpu_matters(image) else changed
 
 
-def _better(candidates: Iterable[Candidate], verdict: Verdict) -> Iterator[Remedy]:
+def _better(candidates: Iterable[Candidate]) -> Iterator[Remedy]:
+    """Every green outcome is better than the two that ask for remedies."""
     for change, image, host in candidates:
         answer = judge(image, host).verdict
-        if answer.outcome in GREEN and answer.outcome != "no-cuda" and rank(answer) > rank(verdict):
+        if answer.outcome in GREEN and answer.outcome != "no-cuda":
             yield Remedy(change, answer)

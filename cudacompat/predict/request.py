@@ -17,6 +17,8 @@ def judge(launch: Launch) -> Judged:
         return _nobody_asks()
     if launch.injection == "enroot" and not launch.request.is_gpu_container and not launch.request.error:
         return _enroot_sees_no_request(launch)
+    if launch.injection == "enroot" and not launch.request.devices and not launch.request.error:
+        return _no_device(launch)
     if launch.injection in ("legacy", "enroot") and not launch.request.error:
         capabilities = set(launch.request.capabilities)
         if capabilities.isdisjoint({"compute", "video"}):
@@ -58,6 +60,14 @@ def _enroot_sees_no_request(launch: Launch) -> Judged:
     fix = "Export NVIDIA_VISIBLE_DEVICES=all (or set it in the image)."
     finding = Finding("visible-devices-unset", "error", "request", summary, fix, _asked(launch))
     return Judged(Stage("request", "fails", summary, _asked(launch), cuda_error(35)), (finding,))
+
+
+def _no_device(launch: Launch) -> Judged:
+    """The value "none" hands in driver files and no GPU."""
+    summary = "NVIDIA_VISIBLE_DEVICES=none hands in the driver's files, but no GPU"
+    fix = "Export NVIDIA_VISIBLE_DEVICES=all (or the wanted indexes)."
+    finding = Finding("no-device-visible", "error", "request", summary, fix, _asked(launch))
+    return Judged(Stage("request", "fails", summary, _asked(launch), cuda_error(100)), (finding,))
 
 
 def _no_compute(launch: Launch) -> Judged:

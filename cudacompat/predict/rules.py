@@ -77,6 +77,15 @@ _ALL = (
         (35,),
     ),
     Rule(
+        "no-device-visible",
+        "request",
+        "The container gets the driver's files, but no GPU.",
+        "NVIDIA_VISIBLE_DEVICES is 'none', or names no device.",
+        "nvidia-smi in the container: No devices were found.",
+        "NVIDIA_VISIBLE_DEVICES=all, or the indexes or UUIDs of the wanted GPUs.",
+        (100,),
+    ),
+    Rule(
         "capabilities-without-compute",
         "request",
         "The driver capabilities leave out compute, so no libcuda is injected.",

@@ -89,7 +89,6 @@ def refused(launch: Launch, dialect: str) -> str | None:
         arch=launch.gpu.compute_capability if named else None,
         brand=brand if dialect == "c" else None,
         dialect="c" if dialect == "c" else "go",
-        device_visible=launch.request.devices != (),
     )
 
 
@@ -103,11 +102,8 @@ def _evaluated(
     arch: str | None,
     brand: str | None,
     dialect: Dialect,
-    device_visible: bool,
 ) -> str | None:
-    return evaluate_requirements(
-        requirements, cuda=cuda, driver=driver, arch=arch, brand=brand, dialect=dialect, device_visible=device_visible
-    )
+    return evaluate_requirements(requirements, cuda=cuda, driver=driver, arch=arch, brand=brand, dialect=dialect)
 
 
 def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cudacompat import tables
 from cudacompat.model import Component, HostFacts, ImageFacts
 from cudacompat.model.host import Injection
-from cudacompat.predict import predict
+from cudacompat.predict import predict, with_driver_cuda
+from cudacompat.predict.scenarios import judge
 from cudacompat.predict.verdict import GREEN, rank
 from tests.support.facts import compat, component, cudart, gpu, host, image, kernels, torch
 
@@ -81,6 +82,26 @@ def test_naming_the_injection_mode_lands_on_its_scenario(
             if mode in scenario.given.get("injection", mode).split(", ")
         ] or [told.verdict.outcome]
         assert named.outcome in possible or named.outcome == "depends"
+
+
+@settings(max_examples=40, deadline=None)
+@given(images(), hosts(), st.sampled_from(BOARDS), st.sampled_from(("1.14.3", "1.17.4", "1.17.8", "1.18.1", "1.20.0")))
+def test_a_fact_more_never_contradicts_every_scenario(
+    facts: ImageFacts, machine: HostFacts, board: str, toolkit: str
+) -> None:
+    """Told the board or the toolkit, the answer is one that the open question held out."""
+    nobody = with_driver_cuda(replace(machine, gpus=None, toolkit=None))
+    possible = endings(facts, nobody)
+    driven = judge(image(cudart("8.0")), host(machine.driver, board, injection="cdi", driver_cuda="99.0"))
+    assert endings(facts, replace(nobody, toolkit=toolkit)) <= possible
+    if driven.verdict.outcome != "fails":
+        assert endings(facts, replace(nobody, gpus=(gpu(board),))) <= possible
+
+
+def endings(facts: ImageFacts, machine: HostFacts) -> set[str]:
+    """Every outcome that is still possible."""
+    answer = judge(facts, machine)
+    return {scenario.verdict.outcome for scenario in answer.scenarios} or {answer.verdict.outcome}
 
 
 @settings(max_examples=60, deadline=None)

@@ -26,6 +26,10 @@ BAKED = SharedLibrary(
     "570.86.10",
     size=9_000_000,
 )
+LINKED = SharedLibrary(
+    "/s/torch/lib/libtorch_cuda.so", (), "libtorch_cuda.so", size=9_000_000, needed=("libc.so.6", "libcudnn.so.9")
+)
+CUDNN = SharedLibrary("/s/nvidia/cudnn/lib/libcudnn.so.9", (), "libcudnn.so.9", size=9_000)
 NAMELESS = SharedLibrary("/opt/driver/libcuda.so.1", (), "libcuda.so.1", None, size=9_000_000)
 OLD = SharedLibrary(
     "/opt/driver/libcuda.so.418.87.00", ("/opt/driver/libcuda.so.1",), "libcuda.so.1", "418.87.00", size=9_000_000
@@ -71,6 +75,7 @@ ROWS: list[Row] = [
     ("a compat library of an older major version is 35 on any driver", image(torch("2.9.1", "13.0"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("595.45.04", "H100"), "fails", "init", 35, None),
     ("a compat library of the same major version is 803", image(torch("2.9.0", "12.8"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("595.45.04", "H100"), "fails", "init", 803, None),
     ("the compat library's own branch must drive the board", image(cudart("13.1"), compat_package=compat("590.44.01", cuda="13.1"), env=COMPAT_FIRST), host("535.183.01", "V100"), "fails", "init", None, None),
+    ("an older release of the driver's own branch is 803", image(cudart("13.0"), compat_package=compat("580.82.07"), env=COMPAT_FIRST), host("580.126.16", "H100"), "fails", "init", 803, None),
     # libcuda of the image
     ("stub in the library path is 34", image(cudart("12.4"), libraries=[STUB], env={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64/stubs"}), host("550.54.15"), "fails", "driver-library", 34, None),
     ("stub out of the path does not matter", image(cudart("12.4"), libraries=[STUB]), host("550.54.15"), "runs", None, None, "native"),
@@ -90,7 +95,10 @@ ROWS: list[Row] = [
     ("GKE with its library path", image(cudart("12.4"), env={"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}), host("550.54.15", injection="gke"), "runs", None, None, "native"),
     ("apptainer finds the host's library", image(cudart("12.4")), host("550.54.15", injection="apptainer"), "runs", None, None, "native"),
     ("apptainer after the image's compat", image(cudart("12.4"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("580.65.06", "A100", injection="apptainer"), "fails", "init", 803, None),
+    ("enroot with none for devices", image(cudart("12.4"), env={"NVIDIA_VISIBLE_DEVICES": "none", "NVIDIA_DRIVER_CAPABILITIES": "all"}), host("550.54.15", "A100", injection="enroot"), "fails", "request", 100, None),
+    ("video brings libcuda too", image(cudart("12.4"), env={"NVIDIA_DRIVER_CAPABILITIES": "video"}), host("550.54.15"), "runs", None, None, "native"),
     # start
+    ("a board that may report one of two brands", image(cudart("12.8"), env={"NVIDIA_REQUIRE_CUDA": "cuda>=12.8 brand=tesla,driver>=535,driver<536"}), host("535.104.05", "A100"), "depends", None, None, None),
     ("refused on an unlisted branch", image(cudart("12.8"), env=LISTED), host("550.54.15", "A100"), "fails", "start", None, None),
     ("listed branch starts", image(cudart("12.8"), env=LISTED), host("535.104.05", "A100"), "runs-limited", None, None, "minor-version"),
     ("GeForce is not in the list", image(cudart("12.8"), env=LISTED), host("535.104.05", "RTX 3090"), "fails", "start", None, None),
@@ -118,6 +126,13 @@ ROWS: list[Row] = [
     ("a server runs no machine code of Orin", image(cudart("12.6"), kernels=[kernels("/app/x", "87")]), host("570.86.10", "RTX 4090"), "fails", "kernel", 209, None),
     ("a CUDA 13 driver runs servers' code on Orin", image(cudart("13.0"), kernels=[kernels("/app/x", "80")], platform="linux/arm64"), host("595.00", "Jetson AGX Orin", injection="csv", os="jetson", driver_cuda="13.2"), "runs", None, None, "native"),
     ("Thor's code under its older name", image(cudart("12.9"), kernels=[kernels("/app/x", "101")], platform="linux/arm64"), host("580.00", "NVIDIA Thor", injection="csv", os="jetson", driver_cuda="13.0"), "runs", None, None, "native"),
+    ("PTX of the driver's own ISA is compiled", image(cudart("12.4"), kernels=[kernels("/app/x", "", "80:8.4")]), host("550.54.15", "H100"), "runs-limited", None, None, "native"),
+    ("machine code of a newer minor version does not run", image(cudart("12.4"), kernels=[kernels("/app/x", "89")]), host("550.54.15", "RTX 3090"), "fails", "kernel", 209, None),
+    ("the worst of two installed frameworks decides", image(torch("2.5.1", "12.4"), component("onnxruntime-gpu", "1.20.0", "12.4", found_by="pip"), kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "80 90", component="torch"), kernels("/s/o/libonnxruntime_providers_cuda.so", "75", component="onnxruntime-gpu")]), host("550.54.15", "H100"), "fails", "kernel", 209, None),
+    # libraries
+    ("a library that torch needs is nowhere", image(torch("2.5.1", "12.4"), libraries=[LINKED], kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "90", component="torch")]), host("550.54.15", "H100"), "fails", "libraries", None, None),
+    ("a library that torch needs is there", image(torch("2.5.1", "12.4"), libraries=[LINKED, CUDNN], kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "90", component="torch")]), host("550.54.15", "H100"), "runs", None, None, "native"),
+    ("what is missing in a partial reading may be in the rest", image(torch("2.5.1", "12.4"), libraries=[LINKED], kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "90", component="torch")], complete=False), host("550.54.15", "H100"), "runs", None, None, "native"),
     # nothing to judge
     ("no CUDA at all", image(), host("550.54.15", "A100"), "no-cuda", None, None, None),
     ("CPU build only", image(component("torch", "2.9.1+cpu", None, variant="cpu")), host("550.54.15", "A100"), "no-cuda", None, None, None),
