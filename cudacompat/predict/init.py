@@ -9,7 +9,7 @@ from cudacompat.model import Component, CudaError, Evidence, Finding, Stage
 from cudacompat.predict import forward
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.predict.needs import Need, cuda_key
+from cudacompat.predict.needs import Need, cuda_key, is_other_build
 from cudacompat.predict.offer import Offer, offered
 from cudacompat.stack.loader import version_key
 
@@ -125,8 +125,8 @@ def _needs(launch: Launch) -> Judged:
 def _nothing_needed(launch: Launch, offer: Offer) -> Judged:
     if not launch.image.components:
         return Judged(Stage("init", "skipped", "no CUDA runtime was found in the image"), offer.findings)
-    if all(part.variant == "cpu" for part in launch.image.components):
-        return Judged(Stage("init", "skipped", "only CPU builds were found"), offer.findings)
+    if all(is_other_build(part) for part in launch.image.components):
+        return Judged(Stage("init", "skipped", "only builds without CUDA were found"), offer.findings)
     known = [part for part in launch.image.components if part.name not in ("libcuda-compat", "driver", "stub")]
     if not known:
         return Judged(Stage("init", "skipped", "only driver libraries were found"), offer.findings)

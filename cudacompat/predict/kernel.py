@@ -11,7 +11,7 @@ from cudacompat.model.prediction import Confidence
 from cudacompat.predict.errors import cuda_error
 from cudacompat.predict.kernel_sources import MAIN_COMPONENTS, Code
 from cudacompat.predict.launch import Judged, Launch
-from cudacompat.predict.needs import cuda_key, is_cuda_version
+from cudacompat.predict.needs import cuda_key, is_cuda_version, is_other_build
 from cudacompat.predict.offer import offered
 from cudacompat.predict.targets import SHARED_TOOLKIT, TEGRA, describe, is_own_target, ptx_compiles_for, sass_runs_on
 
@@ -45,6 +45,11 @@ def judge(launch: Launch) -> Judged:
 
 
 def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
+    without = [part for part in launch.image.components if part.name in MAIN_COMPONENTS and is_other_build(part)]
+    if without:
+        part = without[0]
+        summary = f"{part.name} {part.version or ''} is a {part.variant} build: it does not use the GPU"
+        return Judged(Stage("kernel", "limited", summary, (part.evidence,)), notes)
     if launch.image.coverage.depth == "config":
         return Judged(Stage("kernel", "skipped", "layers were not read, so kernels were not looked for"), notes)
     return Judged(Stage("kernel", "skipped", "no component that brings kernels was found"), notes)

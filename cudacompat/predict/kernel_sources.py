@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cudacompat import tables
 from cudacompat.model import Component, Finding, ImageFacts, Kernels, Ptx
 from cudacompat.model.prediction import Confidence
-from cudacompat.predict.needs import is_cuda_version, published_release
+from cudacompat.predict.needs import is_cuda_version, is_other_build, published_release
 from cudacompat.predict.targets import describe
 
 # Components whose kernels a program surely runs, and the libraries that these call for ordinary work.
@@ -79,7 +79,7 @@ def _frameworks(image: ImageFacts) -> list[Component]:
     """One component per framework: the best evidenced one (components come strongest first)."""
     found: dict[str, Component] = {}
     for part in image.components:
-        if part.name in MAIN_COMPONENTS and part.variant != "cpu":
+        if part.name in MAIN_COMPONENTS and not is_other_build(part):
             found.setdefault(part.name, part)
     return list(found.values())
 

@@ -98,8 +98,13 @@ def cuda_key(cuda: str) -> tuple[int, int]:
     return (numbers[0] if numbers else 0, numbers[1] if len(numbers) > 1 else 0)
 
 
+def is_other_build(part: Component) -> bool:
+    """A framework built for the CPU, or for other makers' GPUs."""
+    return (part.variant or "").startswith(("cpu", "rocm", "xpu"))
+
+
 def _is_runtime(part: Component) -> bool:
-    if part.cuda is None or part.variant == "cpu" or not is_cuda_version(part.cuda):
+    if part.cuda is None or is_other_build(part) or not is_cuda_version(part.cuda):
         return False
     if part.path is not None and _TOOLS.search(part.path):
         return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cudacompat.model import ImageFacts, Stage, Verdict
 from cudacompat.model.prediction import STAGES, Confidence, DriverPath, Outcome
+from cudacompat.predict.needs import is_other_build
 
 _CONFIDENCE: tuple[Confidence, ...] = ("low", "medium", "high")
 # From worst to best, for choosing among verdicts and for telling whether a change helps.
@@ -52,7 +53,7 @@ def has_cuda(image: ImageFacts) -> bool:
     announced = partly and any(
         entry.startswith(("CUDA_VERSION=", "NVIDIA_REQUIRE_CUDA=")) for entry in image.config.env
     )
-    parts = any(part.variant != "cpu" for part in image.components)
+    parts = any(not is_other_build(part) for part in image.components)
     return announced or parts or bool(image.kernels) or bool(image.libraries)
 
 
@@ -69,9 +70,9 @@ def _no_cuda(image: ImageFacts) -> Verdict:
     if not image.coverage.complete:
         summary = "nothing of CUDA was found, but parts of the image could not be read"
         return Verdict("unknown", None, None, None, "low", "the image was read in part", summary, ("layers",))
-    if any(part.variant == "cpu" for part in image.components):
-        names = ", ".join(sorted({part.name for part in image.components if part.variant == "cpu"}))
-        summary = f"only CPU builds are in the image ({names}): the GPU stays unused"
+    if any(is_other_build(part) for part in image.components):
+        names = ", ".join(sorted({part.name for part in image.components if is_other_build(part)}))
+        summary = f"only builds without CUDA are in the image ({names}): the GPU stays unused"
     else:
         summary = "nothing of CUDA is in the image"
     return Verdict("no-cuda", None, None, None, "high", "", summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cudacompat.model import Finding, HostFacts, ImageFacts
 from cudacompat.predict.disagreements import disagreements
+from cudacompat.predict.needs import is_other_build
 
 
 def image_findings(image: ImageFacts, host: HostFacts) -> tuple[Finding, ...]:
@@ -26,11 +27,11 @@ def _disagreements(image: ImageFacts) -> tuple[Finding, ...]:
 
 
 def _cpu_builds(image: ImageFacts) -> tuple[Finding, ...]:
-    builds = [part for part in image.components if part.variant == "cpu"]
+    builds = [part for part in image.components if is_other_build(part)]
     if not builds:
         return ()
     part = builds[0]
-    message = f"{part.name} {part.version or ''} is a CPU build: it will not use a GPU"
+    message = f"{part.name} {part.version or ''} is a {part.variant} build: it will not use an NVIDIA GPU"
     fix = "Install the CUDA build (for PyTorch: the index of the wanted CUDA version)."
     return (Finding("cpu-build", "warning", "platform", message, fix, (part.evidence,)),)
 

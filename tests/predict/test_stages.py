@@ -136,6 +136,9 @@ ROWS: list[Row] = [
     # nothing to judge
     ("no CUDA at all", image(), host("550.54.15", "A100"), "no-cuda", None, None, None),
     ("CPU build only", image(component("torch", "2.9.1+cpu", None, variant="cpu")), host("550.54.15", "A100"), "no-cuda", None, None, None),
+    ("a ROCm build only", image(component("torch", "2.9.1+rocm6.4", None, variant="rocm6")), host("550.54.15", "A100"), "no-cuda", None, None, None),
+    ("a CPU build on a CUDA base", image(component("torch", "2.9.1+cpu", None, variant="cpu"), cudart("12.4")), host("550.54.15", "A100"), "runs-limited", None, None, "native"),
+    ("a ROCm build on a CUDA base", image(component("torch", "2.9.1+rocm6.4", None, variant="rocm6"), cudart("12.4")), host("550.54.15", "A100"), "runs-limited", None, None, "native"),
     ("nothing found in part of an image", image(complete=False), host("550.54.15", "A100"), "unknown", None, None, None),
     ("no driver given", image(cudart("12.4")), host(None, "A100"), "unknown", None, None, None),
     ("kernels that no table lists", image(component("cupy", "14.2.0", "12.9", found_by="pip")), host("580.65.06", "A100"), "unknown", None, None, None),
