@@ -7,9 +7,7 @@ nvidia-ml-py and nothing of ours. Each answer is a value, or ``{"error": NVML's 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 _MOST_GPUS = 256
@@ -84,8 +82,6 @@ def _instance(nvml: Any, handle: Any, index: int) -> dict[str, Any] | None:
 
 def main() -> None:
     """Print the answers."""
-    # The folder of this script is no place to import from.
-    sys.path = [place for place in sys.path if place != str(Path(__file__).parent)]
     try:
         import pynvml
     except Exception as error:

@@ -103,7 +103,8 @@ def test_profile_of_a_broken_file_does_not_lose_the_others(fleet: Run) -> None:
     document = json.loads(result.stdout)
     assert "profile saved: the host file nodes/node7.json cannot be read" in document["reports"][0]["error"]
     assert document["reports"][1]["verdict"]["outcome"] == "runs"
-    assert fleet("check", "runs", "--profile", "saved").exit_code == 4
+    alone = fleet("check", "runs", "--profile", "saved", "--format", "json")
+    assert (alone.exit_code, alone.stdout) == (4, "")
 
 
 def test_a_broken_image_is_one_error_for_all_profiles(fleet: Run) -> None:
@@ -125,6 +126,11 @@ def test_config_file_by_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("CUDACOMPAT_PROFILE", "old-a100,new-h100")
     assert run("check", "runs", "--quiet").stdout.count("on profile") == 2
     assert run("check", "runs", "--config", "gone.toml").exit_code == 2
+
+
+def test_config_of_a_command_that_is_checked_is_not_ours(run: Run) -> None:
+    line = ("docker", "--config", "/root/.docker", "run", "--gpus", "all", "fails")
+    assert run("check", "--driver", "535", "--", *line).exit_code != 2
 
 
 def test_profile_as_a_default_of_the_file(fleet: Run) -> None:

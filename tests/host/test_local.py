@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from cudacompat.errors import HostError
 from cudacompat.host import nvidia_smi, proc, remote_script
 from cudacompat.host.local import WAYS, local_host
 from cudacompat.host.machine import Answer, LocalMachine
-from cudacompat.model import HostFacts
+from cudacompat.host.merge import filled
+from cudacompat.model import Gpu, HostFacts
 from tests.host.machines import HOSTS, machine, program, put
 
 MODULE = (HOSTS / "proc-version.txt").read_text()
@@ -65,11 +67,11 @@ def test_a_complete_answer_ends_the_asking(tmp_path: Path) -> None:
 
 def test_nvidia_smi_that_hangs_is_left_alone_with_its_children(tmp_path: Path) -> None:
     """The shell's child keeps the pipe open after the shell is gone: it must not keep us either."""
-    program(tmp_path, "nvidia-smi", f"echo $$ > {tmp_path}/pid; sleep 60 & sleep 60")
+    mark = f"60.{os.getpid()}"
+    program(tmp_path, "nvidia-smi", f"sleep {mark} & sleep {mark}")
     with pytest.raises(HostError, match=r"nvidia-smi did not answer within 0\.3 seconds"):
         nvidia_smi.ask(machine(tmp_path, patience=0.3))
-    group = (tmp_path / "pid").read_text().strip()
-    alive = ["pgrep", "-r", "R,S,D", "-g", group]
+    alive = ["pgrep", "-r", "R,S,D", "-f", f"sleep {mark}"]
     for _ in range(100):
         if subprocess.run(alive, capture_output=True, check=False).returncode == 1:
             return
@@ -87,6 +89,13 @@ def test_nvidia_smi_that_fails_is_quoted(tmp_path: Path) -> None:
     program(tmp_path, "nvidia-smi", "echo NVIDIA-SMI has failed; exit 9")
     with pytest.raises(HostError, match=r"failed \(9\): NVIDIA-SMI has failed"):
         nvidia_smi.ask(machine(tmp_path))
+
+
+def test_nvidia_smi_that_warns_by_its_code_is_still_read(tmp_path: Path) -> None:
+    """Code 14 is a corrupted infoROM: everything else was told."""
+    program(tmp_path, "nvidia-smi", f"cat {HOSTS / 'a100.xml'}; exit 14")
+    host = nvidia_smi.ask(machine(tmp_path))
+    assert host is not None and host.driver == "535.183.01"
 
 
 def test_nvidia_smi_that_cannot_be_run_is_named(tmp_path: Path) -> None:
@@ -202,9 +211,48 @@ def test_cuda_of_a_compat_library_is_not_the_drivers(
     program(tmp_path, "nvidia-smi", f"cat {tmp_path}/a.xml")
     host = local_host(WAYS, machine(tmp_path))
     assert (host.driver, host.driver_cuda) == ("535.183.01", own)
-    told = [note for note in host.notes if "CUDA 12.8" in note]
+    told = [note for note in host.notes if "by itself has" in note]
     assert len(told) == (words is not None)
     assert words is None or words in told[0]
+
+
+def test_a_table_that_is_not_sure_does_not_overrule_what_is_shown(tmp_path: Path) -> None:
+    put(tmp_path, "/.dockerenv", "")
+    put(tmp_path, "a.xml", shown("99.0").replace("535.183.01", "9999.10"))
+    program(tmp_path, "nvidia-smi", f"cat {tmp_path}/a.xml")
+    host = local_host(WAYS, machine(tmp_path))
+    assert host.driver_cuda == "99.0"
+    assert any("the shown one was taken" in note for note in host.notes)
+
+
+def test_a_jetson_with_nvidia_smi_is_still_a_jetson(tmp_path: Path) -> None:
+    put(tmp_path, "etc/nv_tegra_release", "# R36 (release), REVISION: 4.3, GCID: 1")
+    put(tmp_path, "a.xml", shown("12.6").replace("535.183.01", "540.4.0"))
+    program(tmp_path, "nvidia-smi", f"cat {tmp_path}/a.xml")
+    host = local_host(WAYS, machine(tmp_path))
+    assert (host.os, host.driver, host.driver_cuda) == ("jetson", "540.4.0", "12.6")
+    assert any("L4T 36.4.3" in detail for detail in host.details)
+
+
+ONE, OTHER = Gpu("X", None, uuid="GPU-1"), Gpu("X", "8.0", ("nvidia",), "GPU-1", True, "Ampere", memory_mib=1)
+MERGES = [
+    ("the same board", (ONE,), (OTHER,), (OTHER,)),
+    ("another board in its place", (ONE,), (replace(OTHER, uuid="GPU-2"),), (ONE,)),
+    ("another count", (ONE,), (OTHER, OTHER), (ONE,)),
+    ("none told", None, (OTHER,), (OTHER,)),
+    ("no GPU is an answer", (), (OTHER,), ()),
+    ("nothing more", (OTHER,), None, (OTHER,)),
+    ("what was seen first stays", (replace(ONE, brands=("tesla",)),), (OTHER,), (replace(OTHER, brands=("tesla",)),)),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "merged"), [row[1:] for row in MERGES], ids=[row[0] for row in MERGES])
+def test_boards_are_merged_only_where_they_are_the_same(
+    ours: tuple[Gpu, ...] | None, theirs: tuple[Gpu, ...] | None, merged: tuple[Gpu, ...]
+) -> None:
+    host = filled(HostFacts("535.1.1", "12.2", gpus=ours, origin="a"), HostFacts(gpus=theirs, origin="b"))
+    assert host.gpus == merged
+    assert host.origin == ("a" if merged == ours else "a and b")
 
 
 INSIDE = [

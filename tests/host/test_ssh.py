@@ -108,7 +108,7 @@ def test_a_machine_with_its_whole_container_stack(node: Server) -> None:
     node.program("nvidia-smi", f'[ "$*" = "-q -x" ] && cat {HOSTS / "a100.xml"}; echo a warning >&2')
     node.program("nvidia-ctk", "echo NVIDIA Container Toolkit CLI version 1.17.8; echo commit: abc")
     info = {"ServerVersion": "28.5.1", "DefaultRuntime": "runc", "CDISpecDirs": [], "SecurityOptions": []}
-    node.program("docker", f"echo '{json.dumps(info)}'; echo WARNING: no swap limit >&2")
+    node.program("docker", f"cat > /dev/null; echo '{json.dumps(info)}'; echo WARNING: no swap limit >&2")
     host = ssh_host(node.address)
     if inside(LocalMachine()):
         assert "the host's container toolkit, Docker and injection mode are not seen" in host.notes[-1]
@@ -126,7 +126,7 @@ def test_cudacompat_there_is_asked_first(node: Server) -> None:
 
 
 def test_cudacompat_that_fails_there_leaves_the_rest_to_be_asked(node: Server) -> None:
-    node.program("cudacompat", "echo cudacompat: error: no NVIDIA driver found >&2; exit 4")
+    node.program("cudacompat", 'echo \'{"driver": "470.57.02"}\'; echo cudacompat: error: it broke >&2; exit 4')
     node.program("nvidia-smi", f'[ "$*" = "-q -x" ] && cat {HOSTS / "windows.xml"}')
     assert ssh_host(node.address).driver == "560.94"
 
@@ -201,6 +201,9 @@ def test_address(address: str, node: Node) -> None:
         "ssh://",
         "ssh://-oProxyCommand=touch${IFS}x",
         "ssh://-oProxyCommand=x@node",
+        "ssh://-v",
+        "ssh://-v@node",
+        "ssh://me@-v",
         "ssh://me@-oProxyCommand=x",
         "ssh://me:secret@node",
         "ssh://node:port",

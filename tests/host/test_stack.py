@@ -184,6 +184,12 @@ def test_injection_mode_follows_or_stays_open_with_a_reason(
     assert reason in told[0]
 
 
+def test_toolkit_of_this_system_is_not_docker_desktops(tmp_path: Path) -> None:
+    said = {"docker": info("28.5.1", OperatingSystem="Docker Desktop"), "nvidia-ctk": CTK.format("1.17.8")}
+    host = learned(tmp_path, said, {})
+    assert (host.docker, host.toolkit) == ("28.5.1", None)
+
+
 JETSONS = [("36.4.3", "csv"), ("35.4.1", "csv"), ("38.2.0", None)]
 
 
