@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)(?:\[[@*]\])?(?::?[-+][^}]*)?\}|(\w+))")
+_OPTIONS_NAME = re.compile(
+    r"(?:ARGS|OPTS|OPTIONS|FLAGS|PARAMS|MOUNTS)$|(?:^|_)(?:ARG|OPT|FLAG|PARAM|MOUNT|ENV)$", re.IGNORECASE
+)
+_PROGRAM_NAME = re.compile(
+    r"CMD|COMMAND|PYTHON|EXE|LAUNCH|RUN|PROG|SCRIPT|BIN|APP|IMAGE|IMG|CONTAINER|REPO|TAG|NAME", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class Grammar:
 
     def full_name(self, written: str) -> str:
         """The long name that an abbreviation stands for, or the text as written."""
-        if written in self.known or written in self.flags or written in self.optional:
+        if not self.known or written in self.known | self.flags | self.optional:
             return written
         matches = {name for name in self.known | self.flags | self.optional if name.startswith(written)}
         return matches.pop() if len(matches) == 1 else written
@@ -74,12 +83,30 @@ def parse(words: Sequence[str], grammar: Grammar, *, permute: bool = False) -> O
                 pairs.append((name, None))
         elif word.startswith("-") and len(word) > 1 and not word[1].isdigit():
             index += _short(word, words[index] if index < len(words) else None, grammar, pairs)
+        elif not permute and _holds_options(word, words[index] if index < len(words) else None, grammar):
+            continue
         else:
             rest.append(word)
             if not permute:
                 rest.extend(words[index:])
                 break
     return Options(tuple(pairs), tuple(rest))
+
+
+def _holds_options(word: str, following: str | None, grammar: Grammar) -> bool:
+    """Whether a variable that nobody set stands where options go, so that the program comes after it."""
+    match = _VARIABLE.fullmatch(word)
+    if match is None or following is None:
+        return False
+    name = match[1] or match[2]
+    if _OPTIONS_NAME.search(name):
+        return True
+    if following.startswith("--"):
+        long_names = grammar.known | grammar.flags | grammar.optional | frozenset(grammar.short.values())
+        option = not grammar.known or following[2:].partition("=")[0] in long_names
+    else:
+        option = following.startswith("-") and following[1:2] in grammar.short
+    return option and _PROGRAM_NAME.search(name) is None
 
 
 def _short(word: str, following: str | None, grammar: Grammar, pairs: list[tuple[str, str | None]]) -> int:

@@ -16,6 +16,17 @@ Program = Literal[
 ]
 _WRAPPERS = frozenset({"exec", "time", "nohup", "command", "sudo", "stdbuf", "unbuffer", "catchsegv"})
 _VALUE_WRAPPERS = frozenset({"timeout", "nice", "ionice", "taskset", "numactl", "chrt"})
+# Tools that run a program in an environment: options that take a value, after the word "run".
+_RUNNERS: Mapping[str, frozenset[str]] = {
+    "conda": frozenset({"-n", "--name", "-p", "--prefix", "--cwd"}),
+    "mamba": frozenset({"-n", "--name", "-p", "--prefix", "--cwd"}),
+    "micromamba": frozenset({"-n", "--name", "-p", "--prefix", "--cwd", "-e", "--env"}),
+    "uv": frozenset({"--with", "--python", "-p", "--project", "--directory", "--extra", "--group", "--env-file"}),
+    "poetry": frozenset({"-C", "--directory", "-P", "--project"}),
+    "pixi": frozenset({"-e", "--environment", "--manifest-path"}),
+    "pipenv": frozenset(),
+    "pdm": frozenset({"-p", "--project"}),
+}
 _PYTHON = re.compile(r"python[\d.]*$")
 _TORCH_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
 # How servers name the number of GPUs a model is split over: vLLM, text-generation-inference, SGLang.
@@ -70,11 +81,20 @@ def unwrap(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
                     settings[match[1]] = match[2]
         elif name in _WRAPPERS:
             rest = rest[1:]
+        elif name in _RUNNERS and "run" in rest[1:4]:
+            rest = _after_run(rest[rest.index("run") + 1 :], _RUNNERS[name])
         elif name in _VALUE_WRAPPERS:
             rest = _after_options(rest[1:], takes_number=name == "timeout")
         else:
             break
     return tuple(rest), settings
+
+
+def _after_run(words: list[str], with_value: frozenset[str]) -> list[str]:
+    index = 0
+    while index < len(words) and words[index].startswith("-"):
+        index += 2 if words[index] in with_value else 1
+    return words[index:]
 
 
 def _after_options(words: list[str], *, takes_number: bool) -> list[str]:

@@ -74,6 +74,13 @@ BAD = [
     ("D15", "FROM a/b:1\nENV NVIDIA_DISABLE_REQUIRE=1\n", NONE),
     ("V06", "FROM a/b:1\nENV CUDA_VISIBLE_DEVICES=all\n", NONE),
     ("X03", "ARG BASE=nvidia/cuda\nFROM ${BASE} AS build\nRUN true\nFROM build\n", NONE),
+    ("D15", "docker run --gpus all --env NVIDIA_DISABLE_REQUIRE=true a/b:1", NONE),
+    ("D07", "docker run --env NVIDIA_VISIBLE_DEVICES=all a/b:1", NONE),
+    ("X03", 'docker run --gpus all --env "HF_TOKEN=x" --ipc=host vllm/vllm-openai:latest --model m', NONE),
+    ("D01", "#!/bin/bash\ndocker run $EXTRA_ARGS --gpus device=0,1 a/b:1", NONE),
+    ("D12", "#!/bin/bash\ndocker run --rm $OPTS --gpus ALL a/b:1", NONE),
+    ("C06", service(devices("{driver: nvidia, count: 1, capabilities: [gpu, utility]}")), NONE),
+    ("C09", service("runtime: nvidia|environment: {NVIDIA_VISIBLE_DEVICES: '1', CUDA_VISIBLE_DEVICES: '1'}"), NONE),
 ]  # fmt: skip
 GOOD = [
     ("D01", "docker run --gpus '\"device=0,1\"' a/b:1", NONE),
@@ -113,6 +120,10 @@ GOOD = [
     ("F04", 'FROM a/b:1\nENV NVIDIA_DRIVER_CAPABILITIES="compute,utility"\n', NONE),
     ("F05", "FROM ubuntu:22.04 AS tools\nRUN apt-get install -y nvidia-driver-535\nFROM ubuntu:22.04\nRUN apt-get install -y curl\n", NONE),
     ("X03", "FROM a/b@sha256:" + "0" * 64 + "\nRUN true\n", NONE),
+    ("X03", "#!/bin/bash\ndocker run --rm $DOCKER_ARGS a/b:1 python t.py", NONE),
+    ("D10", "#!/bin/bash\ndocker run --rm $EXTRA --gpus all a/b:1 python t.py", NONE),
+    ("C06", service(devices("{driver: nvidia, count: 1, capabilities: [gpu, compute]}") + "|environment: [NVIDIA_DRIVER_CAPABILITIES=utility]"), NONE),
+    ("C09", service("runtime: nvidia|environment: {NVIDIA_VISIBLE_DEVICES: all, CUDA_VISIBLE_DEVICES: '1'}"), NONE),
 ]  # fmt: skip
 
 

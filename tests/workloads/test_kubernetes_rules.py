@@ -127,6 +127,8 @@ BAD = [
     ("X01", "CUDA 13 on a mixed fleet", pod(ONE, image_name="a/b:1-cu130"), ALL),
     ("X02", "no selector in a mixed fleet", pod(ONE, TOLERATE), ALL),
     ("X03", "latest", pod(ONE, image_name="a/b:latest"), NONE),
+    ("K18", "a reference to the image's own value", pod(env("LD_LIBRARY_PATH", "$(LD_LIBRARY_PATH):/opt/x")), NONE),
+    ("K28", "a template that the file's others are not", claim("v1", "{name: g, exactly: {deviceClassName: gpu.nvidia.com}}") + "---\n" + pod("resources: {claims: [{name: g}]}", "resourceClaims: [{name: g, resourceClaimTemplateName: u}]"), NONE),
 ]  # fmt: skip
 GOOD = [
     ("K01", "a limit", pod(ONE), NONE),
@@ -175,6 +177,10 @@ GOOD = [
     ("X02", "a selected GPU", pod(ONE, L4), ALL),
     ("X02", "a fleet of one kind", pod(ONE), only("gpu-h100-a", "gpu-h100-degraded")),
     ("X03", "a digest", pod(ONE, image_name="a/b@sha256:" + "0" * 64), NONE),
+    ("K05", "another plugin's name for a share", pod("resources: {limits: {volcano.sh/vgpu-number: 1}}", image_name="nvidia/cuda:12.2.0-base-ubuntu22.04"), NONE),
+    ("K05", "a runtime whose jobs bring the request", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: t}\nspec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: n, image: 'pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime'}]}}}}}]}}}\n", NONE),
+    ("K28", "a template of the file", claim("v1", "{name: g, exactly: {deviceClassName: gpu.nvidia.com}}") + "---\n" + pod("resources: {claims: [{name: g}]}", "resourceClaims: [{name: g, resourceClaimTemplateName: t}]"), NONE),
+    ("K28", "a template that only the cluster has", pod("resources: {claims: [{name: g}]}", "resourceClaims: [{name: g, resourceClaimTemplateName: u}]"), NONE),
 ]  # fmt: skip
 
 

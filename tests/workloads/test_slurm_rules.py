@@ -106,6 +106,12 @@ BAD = [
     ("V06", "a range", script(GPU, "CUDA_VISIBLE_DEVICES=0-3 python t.py"), NONE),
     ("V07", "indices where a node has two models", script(GPU, "CUDA_VISIBLE_DEVICES=0,1 python t.py"), KNOWN),
     ("X03", "an image without a tag", script(GPU, "srun --container-image=nvcr.io#nvidia/pytorch python t.py"), NONE),
+    ("S04", "a launcher inside an environment's runner", script(GPU + "|--ntasks-per-node=4", "srun conda run -n env torchrun --nproc_per_node=4 t.py"), NONE),
+    ("S04", "a launcher behind uv run", script(GPU + "|--ntasks-per-node=4", "srun uv run --with x torchrun --nproc_per_node=4 t.py"), NONE),
+    ("S05", "options that a branch decides, before srun's own", script("-N2|--exclusive", "if [ -d /x ]; then AUTO=--auto-resume=1; fi\nsrun ${AUTO} -l torchrun --nproc_per_node=8 t.py"), NONE),
+    ("S05", "a variable that names devices and a plain program", script("-N2|--exclusive", "export CUDA_VISIBLE_DEVICES=0\nsrun python t.py"), NONE),
+    ("S01", "a node shared with the user's own jobs only", script("--exclusive=user", "srun torchrun --nproc_per_node=8 t.py"), NONE),
+    ("S30", "a file from a variable's default, assigned by the colon command", script(GPU, ': "${IMAGE:=$(pwd)/a.sqsh}"\nARGS=(--container-image $IMAGE)\nsrun "${ARGS[@]}" python t.py'), NONE),
 ]  # fmt: skip
 GOOD = [
     ("S01", "GPUs asked for", script(GPU, "srun torchrun --nproc_per_node=4 t.py"), NONE),
@@ -180,6 +186,11 @@ GOOD = [
     ("V06", "a variable", script(GPU, "CUDA_VISIBLE_DEVICES=$X python t.py"), NONE),
     ("V07", "UUIDs", script(GPU, "CUDA_VISIBLE_DEVICES=GPU-a python t.py"), KNOWN),
     ("X03", "a tag", script(GPU, "srun --container-image=a/b:1 python t.py"), NONE),
+    ("S01", "devices named and none asked for is S12's matter", script("-N1", "export CUDA_VISIBLE_DEVICES=0\npython train.py"), NONE),
+    ("S04", "a variable that is the program", script(GPU, "srun $PYTHON -u t.py --gpus 4"), NONE),
+    ("S28", "a program's own --gpus behind a variable", script(GPU, "srun $LAUNCH_CMD --gpus 8 t.py"), NONE),
+    ("X03", "what is left of an image cut at its hash", script("--container-image=nvcr.io#nvidia/pytorch:24.04-py3|" + GPU), NONE),
+    ("X03", "a container started by the name it was created under", script(GPU, "enroot create --name p a.sqsh\nenroot start --rw p python t.py"), NONE),
 ]  # fmt: skip
 
 

@@ -63,6 +63,10 @@ class Service:
     def gpus(self) -> int | None:
         """How many GPUs it gets, None when all or not certain."""
         requests = [*self.devices(), *self.get("gpus").items()]
+        if not requests and self.get("runtime").string == "nvidia":
+            visible, _ = self.environment().get("NVIDIA_VISIBLE_DEVICES", ("all", 0))
+            listed = re.fullmatch(r"[\w:-]+(,[\w:-]+)*", visible) and visible not in ("all", "none", "void")
+            return len(visible.split(",")) if listed else None
         if len(requests) != 1:
             return None
         ids = requests[0].get("device_ids").items()

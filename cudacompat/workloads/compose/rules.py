@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cudacompat.workloads.compose.reader import ComposeFile, image_use
@@ -113,6 +114,14 @@ def old_compose(file: ComposeFile, inventory: Inventory) -> Iterator[Hit]:
 def no_compute(file: ComposeFile, _inventory: Inventory) -> Iterator[Hit]:
     """C06."""
     for service in file.services:
+        requests = (*service.devices(), *service.get("gpus").items())
+        named = {c.string or "" for request in requests for c in request.get("capabilities").items()} - {"gpu"}
+        if named:
+            # Capabilities of the request replace the variable (moby daemon/nvidia_linux.go).
+            if not {"compute", "all"} & named and all(re.fullmatch(r"[a-z0-9]+", name) for name in named):
+                text = ", ".join(sorted(named))
+                yield Hit(requests[0].line, f"{service.name}: the request names {text} only: libcuda is not mounted")
+            continue
         value, line = service.environment().get("NVIDIA_DRIVER_CAPABILITIES", ("", 0))
         if value and "$" not in value and service.asks and not {"compute", "all"} & set(value.split(",")):
             yield Hit(line, f"{service.name}: NVIDIA_DRIVER_CAPABILITIES={value}: libcuda is not mounted")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cudacompat.workloads.document import Node
 from cudacompat.workloads.interface import Hit, Inventory
 from cudacompat.workloads.kubernetes.book import BOOK
-from cudacompat.workloads.kubernetes.reader import KubernetesFile
+from cudacompat.workloads.kubernetes.reader import KubernetesFile, template_text
 
 _API = "resource.k8s.io/"
 _KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
@@ -136,6 +136,7 @@ def loose_claim(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                         f"the claim {claim.get('name').string!r} names neither a claim nor a "
                         "template: the pod is stuck",
                     )
+            yield from _unwritten(file, item.namespace, declared)
             names = {claim.get("name").string for claim in declared}
             for container in pod.containers:
                 for name in container.claims:
@@ -145,6 +146,17 @@ def loose_claim(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                             f"container {container.name} lists the claim {name.string!r}, which "
                             "the pod does not declare",
                         )
+
+
+def _unwritten(file: KubernetesFile, namespace: str, declared: tuple[Node, ...]) -> Iterator[Hit]:
+    """References that none of the file's own claims and templates answers; nothing where the file has none."""
+    for kind, key in (("ResourceClaimTemplate", "resourceClaimTemplateName"), ("ResourceClaim", "resourceClaimName")):
+        here = {item.name for item in file.objects if item.kind == kind and item.namespace == namespace}
+        for claim in declared:
+            name = claim.get(key)
+            if name.string and here and name.string not in here and not template_text(name):
+                message = f"there is no {kind} {name.string!r} in this file (there: {', '.join(sorted(here)[:4])})"
+                yield Hit(name.line, f"{message}: unless the cluster has it, the pod is stuck", level="warning")
 
 
 @BOOK.rule(

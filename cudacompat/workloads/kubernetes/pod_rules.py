@@ -18,6 +18,8 @@ _DRIVER_PATHS = re.compile(
     r"^/dev/nvidia|libcuda|libnvidia|/nvidia(?:/|$)|^/usr/lib/nvidia|^/home/kubernetes/bin/nvidia"
 )
 _HIDING = ("void", "none", "", "-1")
+# Their users' objects bring the request.
+_GIVEN_RESOURCES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "PodTemplate"})
 
 
 def _uses(file: KubernetesFile) -> Iterator[ImageUse]:
@@ -67,7 +69,8 @@ def no_request(file: KubernetesFile, inventory: Inventory) -> Iterator[Hit]:
         reference = container.image.string or ""
         visible = container.env.get("NVIDIA_VISIBLE_DEVICES")
         hidden = visible is not None and (visible.string or "") in _HIDING
-        if not item.asks and not hidden and _has_cuda(reference, inventory):
+        elsewhere = item.kind in _GIVEN_RESOURCES or container.asks_elsewhere
+        if not item.asks and not hidden and not elsewhere and _has_cuda(reference, inventory):
             yield Hit(
                 container.image.line,
                 f"{reference} brings CUDA and nobody asks for a GPU: it runs on the CPU, or sees "
@@ -181,6 +184,12 @@ def library_path(file: KubernetesFile, _inventory: Inventory) -> Iterator[Hit]:
                 node.line,
                 f"LD_LIBRARY_PATH={value}: Kubernetes expands $(VAR) only, so this text itself "
                 "replaces the image's value",
+            )
+        elif "$(LD_LIBRARY_PATH)" in value:
+            yield Hit(
+                node.line,
+                f"LD_LIBRARY_PATH={value}: $(VAR) stands for variables that the pod sets, not for the image's: this "
+                "text itself replaces the image's value",
             )
         elif "$(" not in value and not {_GKE_LIBRARIES, "/usr/local/cuda/lib64"} <= set(value.split(":")):
             yield Hit(

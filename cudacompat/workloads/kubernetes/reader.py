@@ -29,6 +29,7 @@ _TEMPLATE = ("spec", "template", "spec")
 _TEMPLATE_KINDS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController",
                              "Service", "Revision", "Configuration", "Rollout"})  # fmt: skip
 _MAX_SEARCH = 12
+_OTHER_GPU = re.compile(r"gpu|vcuda|^nvidia\.com/", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,12 @@ class Container:
     def asks(self) -> bool:
         """Whether it asks for a GPU. A count that cannot be read counts as asking."""
         return self.gpus != 0 or bool(self.claims)
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether it asks for GPUs under a name of another plugin (volcano.sh/vgpu-number, aliyun.com/gpu-mem)."""
+        names = (name for part in ("limits", "requests") for name, _ in self.resources.get(part).entries())
+        return any("/" in n and _OTHER_GPU.search(n) is not None and not is_gpu_resource(n) for n in names)
 
     @property
     def env(self) -> Mapping[str, Node]:
@@ -159,6 +166,11 @@ class KubernetesObject:
     name: str
     node: Node
     pods: tuple[Pod, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace written in it, "" for none."""
+        return self.node.get("metadata", "namespace").string or ""
 
     @property
     def asks(self) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_VALUE = 20_000
+_PLAIN = re.compile(r"\$([A-Za-z_]\w*)")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r"\\([\"\\$`\n])")
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\*\*|[-+*/%()]|\$\{?[A-Za-z_]\w*\}?)")
@@ -132,12 +133,18 @@ def _expand_variable(node: Node, variables: Variables) -> str:
     if plain:
         value = variables.scalar(plain[1] or plain[2])
         return raw if value is None else value
-    default = re.fullmatch(r"\$\{(\w+):?[-=]([^${}`]*)\}", raw)
-    if default:
-        value = variables.scalar(default[1])
+    default = re.fullmatch(r"\$\{(\w+):?([-=])([^{}`]*)\}", raw)
+    if default is None:
+        return raw
+    value = variables.scalar(default[1])
+    if value is None:
         # A variable nobody set may come from the caller's environment: the default is only its likely value.
-        return default[2] if value is None else value
-    return raw
+        value = _PLAIN.sub(
+            lambda m: m[0] if variables.scalar(m[1]) is None else variables.scalar(m[1]) or "", default[3]
+        )
+        if default[2] == "=":
+            variables.set_scalar(default[1], value)
+    return value
 
 
 def _arithmetic(node: Node, variables: Variables) -> str:

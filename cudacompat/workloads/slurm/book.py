@@ -44,19 +44,21 @@ def all_sets(script: SlurmScript) -> Iterator[OptionSet]:
 
 
 def gpu_hint(launch: Launch) -> str | None:
-    """Why the program that is started seems to want GPUs, as half a sentence; None when nothing says so."""
+    """Why the program that is started seems to want GPUs, as half a sentence; None when nothing says so.
+
+    A variable that names devices is no hint here: without a request that is S12's matter.
+    """
     if launch.launcher.starts_workers or launch.launcher.program in _GPU_SERVERS:
         return f"{launch.launcher.program} starts GPU processes"
     if launch.words and launch.words[0].rsplit("/", 1)[-1] == "nvidia-smi":
         return "nvidia-smi is called"
-    by_container = _container_hint(launch.container)
-    if by_container is not None:
-        return by_container
-    for name in _GPU_VARIABLES:
-        found = launch.settings.get(name) or launch.exports.get(name)
-        if found is not None and found.value not in ("", "-1", "none", "void"):
-            return f"{name} is set for it"
-    return None
+    return _container_hint(launch.container)
+
+
+def names_devices(launch: Launch) -> bool:
+    """Whether a variable names GPUs for the program that is started."""
+    settings = (launch.settings.get(name) or launch.exports.get(name) for name in _GPU_VARIABLES)
+    return any(found is not None and found.value not in ("", "-1", "none", "void") for found in settings)
 
 
 def _container_hint(container: Container | None) -> str | None:

@@ -17,7 +17,9 @@ _HOOK = "enroot conf/hooks/98-nvidia.sh"
 
 
 def _uses(script: SlurmScript) -> tuple[ImageUse, ...]:
-    return tuple(use for use in workload_of(script).images if not use.reference.startswith(("/", "./", "../")))
+    cut = {cut.line for cut in script.directives.cut}
+    images = (use for use in workload_of(script).images if use.line not in cut)
+    return tuple(use for use in images if not use.reference.startswith(("/", "./", "../")))
 
 
 add_floating_rule(BOOK, _uses)

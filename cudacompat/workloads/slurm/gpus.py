@@ -89,6 +89,11 @@ def shared_entries(options: OptionSet) -> tuple[Entry, ...]:
     return tuple(e for e in gres_entries(value or "") if e.kind in ("shard", "mps") and e.count != 0)
 
 
+def whole_nodes(options: OptionSet) -> bool:
+    """Whether the job takes its nodes whole: --exclusive, but not --exclusive=user and its kin."""
+    return options.value("exclusive") == ""
+
+
 def asks_for_gpus(options: OptionSet) -> bool:
     """Whether GPUs (or shares of one) are asked for. A value that cannot be read counts as asking."""
     for use in gpu_uses(options):

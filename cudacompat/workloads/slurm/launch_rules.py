@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cudacompat.workloads.interface import Hit, Inventory
-from cudacompat.workloads.slurm.book import BOOK, gpu_hint
+from cudacompat.workloads.slurm.book import BOOK, gpu_hint, names_devices
 from cudacompat.workloads.slurm.gpus import (
     asks_for_gpus,
     gpus_per_node,
@@ -13,6 +13,7 @@ from cudacompat.workloads.slurm.gpus import (
     node_range,
     nodes,
     tasks_per_node,
+    whole_nodes,
 )
 from cudacompat.workloads.slurm.options import OptionSet
 from cudacompat.workloads.slurm.reader import Launch, SlurmScript
@@ -26,7 +27,7 @@ def no_request(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     for launch in script.launches:
         options = script.options_of(launch)
         hint = gpu_hint(launch)
-        if hint is None or asks_for_gpus(options) or options.has("exclusive"):
+        if hint is None or asks_for_gpus(options) or whole_nodes(options):
             continue
         yield Hit(
             launch.line,
@@ -44,10 +45,10 @@ def exclusive_only(script: SlurmScript, inventory: Inventory) -> Iterator[Hit]:
     """S05: the batch shell gets all GPUs of the node, the step none."""
     constrained = None if inventory.site is None else inventory.site.constrain_devices
     for launch in script.launches:
-        if launch.step is None or gpu_hint(launch) is None:
+        if launch.step is None or (gpu_hint(launch) is None and not names_devices(launch)):
             continue
         options = script.options_of(launch)
-        if not options.has("exclusive") or asks_for_gpus(options):
+        if not whole_nodes(options) or asks_for_gpus(options):
             continue
         effect = (
             "cannot open any GPU"

@@ -264,8 +264,10 @@ def _enroot(words: tuple[str, ...], line: int) -> tuple[Container, tuple[str, ..
     found = parse(words[1:], _ENROOT_GRAMMAR)
     if not found.rest:
         return None
-    command = found.rest[1:] if words[0] == "start" else ()
-    return Container("enroot", found.rest[0], line, (words[0],)), command
+    if words[0] != "start":
+        return Container("enroot", found.rest[0], line, (words[0],)), ()
+    # What is started by its name was created before: the name is no image.
+    return Container("enroot", found.rest[0] if is_file(found.rest[0]) else "", line, ("start",)), found.rest[1:]
 
 
 def containers(script: SlurmScript) -> Iterator[tuple[Container, Launch | None]]:
@@ -301,6 +303,8 @@ def _requests(options: OptionSet) -> Iterator[GpuRequest]:
 def _image_use(script: SlurmScript, container: Container, launch: Launch | None) -> ImageUse:
     gpus = asks_for_gpus(script.job if launch is None else script.options_of(launch))
     target, why_not = _target(container)
+    if any(cut.line == container.line and cut.option == "container-image" for cut in script.directives.cut):
+        target, why_not = None, "its name is cut at an unescaped #"
     legacy = container.tool == "docker" and container.run is not None and container.run.gpu_requests
     injection: Literal["enroot", "apptainer", "legacy", None]
     injection = (
@@ -316,7 +320,7 @@ def _target(container: Container) -> tuple[str | None, str]:
         return None, "the name holds variables that this text does not set"
     if image.lower().endswith(SIF_SUFFIXES):
         return f"sif:{image}", ""
-    if is_file(image) or (container.tool == "enroot" and "start" in container.flags):
+    if is_file(image):
         return None, "a squashfs file or an unpacked container of the cluster cannot be read from here"
     if image.startswith(("dockerd://", "podman://")):
         scheme, _, name = image.partition("://")

@@ -13,6 +13,7 @@ from cudacompat.workloads.slurm.gpus import (
     gpu_uses,
     gres_entries,
     node_range,
+    whole_nodes,
 )
 from cudacompat.workloads.slurm.options import OptionSet, OptionUse
 from cudacompat.workloads.slurm.reader import SlurmScript
@@ -187,7 +188,7 @@ def _most_shares(inventory: Inventory, kind: str) -> int | None:
 def step_beyond_job(script: SlurmScript, _inventory: Inventory) -> Iterator[Hit]:
     """S28: a type the job did not name, or more than it has."""
     job = {e.gpu_type: e.count for use in gpu_uses(script.job) for e in entries_of(use) if e.kind == "gpu"}
-    whole_node = script.job.has("exclusive")
+    whole_node = whole_nodes(script.job)
     for options in step_sets(script):
         for use in gpu_uses(options):
             for entry in entries_of(use):
