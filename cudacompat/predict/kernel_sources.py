@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from cudacompat import tables
 from cudacompat.model import Component, Finding, ImageFacts, Kernels, Ptx
@@ -20,7 +21,7 @@ _MAIN_FILES = {
     "tensorflow": re.compile(r"(?:libtensorflow_(?:cc|framework)|_pywrap_tensorflow_\w+)\.so(?:\.\d+)?"),
     "onnxruntime-gpu": re.compile(r"libonnxruntime_providers_cuda\.so"),
 }
-_TABLED = ("torch",)
+_TABLED = ("torch", "tensorflow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,15 @@ def _main_files(name: str, files: tuple[Kernels, ...]) -> tuple[Kernels, ...]:
 
 def _from_table(part: Component, image: ImageFacts) -> Code | None:
     release = published_release(part.version)
-    if part.name not in _TABLED or release is None or part.cuda is None or not is_cuda_version(part.cuda):
+    if part.name not in _TABLED or release is None:
         return None
     platform = image.target.platform or image.config.platform
-    machine = "arm64" if "/arm64" in platform else "amd64"
-    row = tables.wheel_kernels(part.name, release, part.cuda, machine=machine)
+    machine: Literal["amd64", "arm64"] = "arm64" if "/arm64" in platform else "amd64"
+    # A wheel that does not name its CUDA version is most likely the one that pip installs by default.
+    cuda = part.cuda or tables.default_cuda(part.name, release, machine).value
+    if cuda is None or not is_cuda_version(cuda):
+        return None
+    row = tables.wheel_kernels(part.name, release, cuda, machine=machine)
     if row is None or not row.sass:
         return None
     ptx = tuple(Ptx(arch, row.ptx_isa) for arch in row.ptx or () if row.ptx_isa)

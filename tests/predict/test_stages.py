@@ -129,6 +129,9 @@ ROWS: list[Row] = [
     ("PTX of the driver's own ISA is compiled", image(cudart("12.4"), kernels=[kernels("/app/x", "", "80:8.4")]), host("550.54.15", "H100"), "runs-limited", None, None, "native"),
     ("machine code of a newer minor version does not run", image(cudart("12.4"), kernels=[kernels("/app/x", "89")]), host("550.54.15", "RTX 3090"), "fails", "kernel", 209, None),
     ("the worst of two installed frameworks decides", image(torch("2.5.1", "12.4"), component("onnxruntime-gpu", "1.20.0", "12.4", found_by="pip"), kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "80 90", component="torch"), kernels("/s/o/libonnxruntime_providers_cuda.so", "75", component="onnxruntime-gpu")]), host("550.54.15", "H100"), "fails", "kernel", 209, None),
+    ("TensorFlow's published targets", image(component("tensorflow", "2.16.1", None, found_by="pip"), cudart("12.3")), host("550.54.15", "A100"), "runs", None, None, "native"),
+    ("TensorFlow's PTX for a newer board", image(component("tensorflow", "2.16.1", None, found_by="pip"), cudart("12.3")), host("570.86.10", "RTX 5090"), "runs-limited", None, None, "native"),
+    ("TensorFlow too new for the board", image(component("tensorflow", "2.19.0", "12.5", found_by="pip")), host("570.86.10", "Tesla M60"), "fails", "kernel", 209, None),
     # libraries
     ("a library that torch needs is nowhere", image(torch("2.5.1", "12.4"), libraries=[LINKED], kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "90", component="torch")]), host("550.54.15", "H100"), "fails", "libraries", None, None),
     ("a library that torch needs is there", image(torch("2.5.1", "12.4"), libraries=[LINKED, CUDNN], kernels=[kernels("/s/torch/lib/libtorch_cuda.so", "90", component="torch")]), host("550.54.15", "H100"), "runs", None, None, "native"),

@@ -80,7 +80,7 @@ def test_wheel(
         ("torch", "2.7.1", "12.6", "arm64"),
         ("torch", "2.7.1", "9.0", "amd64"),
         ("torch", "99.0", "13.0", "amd64"),
-        ("tensorflow", "2.18.1", "12.5", "amd64"),
+        ("tensorflow", "2.17.1", "12.3", "amd64"),
     ],
 )
 def test_a_wheel_without_a_row(framework: str, release: str, cuda: str, machine: str) -> None:
