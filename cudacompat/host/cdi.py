@@ -71,18 +71,21 @@ def _kind(text: str) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def stale_notes(specs: Specs, driver: str | None, toolkit_has_hook: bool) -> tuple[str, ...]:
-    """Sentences on specifications that do not fit the driver or the toolkit any more."""
-    notes = []
-    for spec in specs.gpu:
-        if spec.driver and driver and spec.driver != driver:
-            notes.append(
-                f"{spec.path} hands in the files of driver {spec.driver}, the driver is {driver}: CDI containers fail; "
-                f"write it anew with 'nvidia-ctk cdi generate --output={spec.path}'"
-            )
-        if toolkit_has_hook and not spec.compat_hook:
-            notes.append(
-                f"{spec.path} has no {_HOOK} hook, which this toolkit would write: an image's compat library is not "
-                "put in front by it; the prediction assumes a fresh spec"
-            )
-    return tuple(notes)
+def of_another_driver(specs: Specs, driver: str | None) -> tuple[str, ...]:
+    """Sentences on specifications that hand in the files of a driver that is no more."""
+    return tuple(
+        f"{spec.path} hands in the files of driver {spec.driver}, the driver is {driver}: CDI containers fail; "
+        f"write it anew with 'nvidia-ctk cdi generate --output={spec.path}'"
+        for spec in specs.gpu
+        if spec.driver and driver and spec.driver != driver
+    )
+
+
+def without_hook(specs: Specs) -> tuple[str, ...]:
+    """Sentences on specifications older than a toolkit that would write the compat hook."""
+    return tuple(
+        f"{spec.path} has no {_HOOK} hook, which this toolkit would write: an image's compat library is not "
+        "put in front by it; the prediction assumes a fresh spec"
+        for spec in specs.gpu
+        if not spec.compat_hook
+    )

@@ -30,6 +30,7 @@ _KEYS = (
     "origin",
     "notes",
     "details",
+    "faults",
 )
 _MOST_GPUS = 1024
 
@@ -70,6 +71,7 @@ def _facts(given: Mapping[str, object], origin: str) -> HostFacts:
         origin=origin,
         notes=(*_texts(given, "notes"), *_unknown_keys(given, origin)),
         details=_texts(given, "details"),
+        faults=_texts(given, "faults"),
     )
 
 

@@ -14,7 +14,7 @@ from cudacompat.host.merge import filled, is_complete
 from cudacompat.host.mismatch import DriverMismatchError, mismatch_note
 from cudacompat.host.options import with_driver_cuda
 from cudacompat.host.stack import with_stack
-from cudacompat.host.wsl import is_wsl, wsl_notes
+from cudacompat.host.wsl import is_wsl, wsl_faults
 from cudacompat.model import HostFacts
 
 Way = Callable[[Machine], HostFacts | None]
@@ -42,7 +42,7 @@ def local_host(ways: Sequence[Way] = WAYS, machine: Machine | None = None) -> Ho
         loaded = found.driver if found is not None else None
         # Neither version counts before the reboot, so neither is a fact to predict with.
         found = replace(found or HostFacts(), driver=None, driver_cuda=None, origin=asked.name)
-        failures = [mismatch_note(asked, loaded), *failures]
+        found = replace(found, faults=(mismatch_note(asked, loaded), *found.faults))
     return _completed(replace(found or HostFacts(), notes=(*failures, *(found.notes if found else ()))), asked)
 
 
@@ -69,11 +69,12 @@ def _told(machine: Machine, ways: Sequence[Way]) -> tuple[HostFacts | None, list
 def _completed(host: HostFacts, machine: Machine) -> HostFacts:
     """The host with its system, its container stack, and the CUDA version that is the driver's own."""
     if is_wsl(machine):
-        host = replace(host, os="wsl2", notes=(*host.notes, *wsl_notes(machine)))
+        detail = "under WSL the driver is the Windows one, and so is its number"
+        host = replace(host, os="wsl2", details=(*host.details, detail), faults=(*host.faults, *wsl_faults(machine)))
     host = replace(host, machine=machine.architecture() or host.machine)
     mark = inside(machine)
     host = with_driver_cuda(with_own_cuda(host, machine, mark))
-    host = replace(host, notes=(*host.notes, *_reasons(host)))
+    host = replace(host, notes=(*host.notes, *_reasons(host)), faults=(*host.faults, *_faults(host)))
     if mark is not None:
         return replace(host, notes=(*host.notes, container_note(mark)))
     return with_stack(host, machine)
@@ -88,9 +89,14 @@ def _reasons(host: HostFacts) -> tuple[str, ...]:
         )
     if host.gpus is None:
         reasons.append("the GPUs are not known: neither NVML nor nvidia-smi answered; give --gpu")
-    elif any(gpu.mig_enabled and not gpu.mig for gpu in host.gpus):
-        reasons.append("a GPU has MIG enabled and no instance was seen: CUDA finds no device there until one is made")
     return tuple(reasons)
+
+
+def _faults(host: HostFacts) -> tuple[str, ...]:
+    """GPUs that nothing can use as they are."""
+    if not any(gpu.mig_enabled and not gpu.mig for gpu in host.gpus or ()):
+        return ()
+    return ("a GPU has MIG enabled and no instance was seen: CUDA finds no device there until one is made",)
 
 
 def local_machine() -> str | None:

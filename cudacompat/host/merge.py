@@ -22,6 +22,7 @@ def filled(host: HostFacts, other: HostFacts) -> HostFacts:
         origin=f"{host.origin} and {other.origin}" if gave and host.origin != other.origin else host.origin,
         notes=tuple(dict.fromkeys((*host.notes, *other.notes))),
         details=tuple(dict.fromkeys((*host.details, *other.details))),
+        faults=tuple(dict.fromkeys((*host.faults, *other.faults))),
     )
 
 

@@ -69,6 +69,7 @@ def parse(text: str, code: int = 0) -> HostFacts | None:
         gpus=_gpus(found, notes),
         origin="NVML",
         notes=tuple(dict.fromkeys(notes)),
+        faults=_lost(found.get("gpus")),
     )
 
 
@@ -132,7 +133,6 @@ def _gpus(found: Mapping[str, object], notes: list[str]) -> tuple[Gpu, ...] | No
 def _gpu(index: int, item: Mapping[str, object], notes: list[str]) -> Gpu:
     handle = item.get("handle")
     if isinstance(handle, dict):
-        notes.append(f"GPU {index} does not answer: {_reason(handle)}")
         return Gpu()
     brand = item.get("brand")
     gpu, note = observed_gpu(
@@ -143,6 +143,15 @@ def _gpu(index: int, item: Mapping[str, object], notes: list[str]) -> Gpu:
     )
     notes += [note] if note else []
     return _with_instances(replace(gpu, memory_mib=_memory(item.get("memory"))), item, notes)
+
+
+def _lost(listed: object) -> tuple[str, ...]:
+    """The GPUs that do not answer."""
+    items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    handles = [(index, item.get("handle")) for index, item in enumerate(items)]
+    return tuple(
+        f"GPU {index} does not answer: {_reason(handle)}" for index, handle in handles if isinstance(handle, dict)
+    )
 
 
 def _brand(number: int) -> str:

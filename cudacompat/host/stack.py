@@ -48,7 +48,10 @@ def with_stack(host: HostFacts, machine: Machine) -> HostFacts:
     seen = Seen(machine, host, engine, tools, specs, others)
     mode, reason = injection(seen)
     notes = [*engine.notes, *tools.notes, *specs.notes]
-    notes += cdi.stale_notes(specs, host.driver, _has_hook(tools.version))
+    notes += cdi.without_hook(specs) if _has_hook(tools.version) else ()
+    stale = cdi.of_another_driver(specs, host.driver)
+    # A stale spec harms those alone that are given GPUs by it.
+    notes += stale if mode != "cdi" else ()
     notes += [] if tools.installed else ["the NVIDIA container toolkit is not installed here, or not on the path"]
     notes += [f"injection mode not known: {reason}; give --injection"] if mode is None else []
     return replace(
@@ -57,6 +60,7 @@ def with_stack(host: HostFacts, machine: Machine) -> HostFacts:
         toolkit=None if engine.own_vm else tools.version,
         docker=engine.version,
         notes=tuple(dict.fromkeys((*host.notes, *notes))),
+        faults=(*host.faults, *(stale if mode == "cdi" else ())),
         details=(*host.details, *((f"injection mode {mode}: {reason}",) if mode else ()), *_details(seen)),
     )
 

@@ -13,7 +13,7 @@ def is_wsl(machine: Machine) -> bool:
     return machine.exists(DEVICE)
 
 
-def wsl_notes(machine: Machine) -> tuple[str, ...]:
+def wsl_faults(machine: Machine) -> tuple[str, ...]:
     """What is missing for GPUs under WSL."""
     if any(machine.exists(path) for path in LIBRARIES):
         return ()

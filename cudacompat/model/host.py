@@ -42,7 +42,8 @@ class HostFacts:
     ``gpus`` None: nobody said which; empty: the host has none. ``toolkit`` is the NVIDIA container
     toolkit's version, ``docker`` the engine's. ``origin`` says where the facts come from ("options",
     "nvidia-smi", a file's name). ``notes`` are sentences on what could not be learned, ``details`` on how
-    containers get GPUs there and how that is known.
+    containers get GPUs there and how that is known, ``faults`` on what is broken there and keeps containers
+    from a GPU whatever their image.
     """
 
     driver: str | None = None
@@ -56,3 +57,4 @@ class HostFacts:
     origin: str = "options"
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()

@@ -391,6 +391,15 @@ _ALL = (
         "Give the fact as an option.",
     ),
     Rule(
+        "host-fault",
+        None,
+        "Something on the host keeps containers from a GPU, whatever their image.",
+        "A driver updated without a reboot, a GPU that fell off the bus, a CDI spec of another driver, MIG without "
+        "an instance, WSL without its library.",
+        "cudacompat host on that machine names it.",
+        "Mend the host first: the prediction is for the time after it.",
+    ),
+    Rule(
         "data-edition-old",
         None,
         "The bundled tables are older than 270 days.",

@@ -47,4 +47,6 @@ def _coverage(image: ImageFacts) -> tuple[Finding, ...]:
 
 
 def _host_notes(host: HostFacts) -> tuple[Finding, ...]:
-    return tuple(Finding("host-fact-missing", "note", None, note) for note in host.notes)
+    fix = "Mend the host first: the prediction is for the time after it."
+    faults = (Finding("host-fault", "warning", None, fault, fix) for fault in host.faults)
+    return (*faults, *(Finding("host-fact-missing", "note", None, note) for note in host.notes))

@@ -122,6 +122,7 @@ def host_document(host: HostFacts) -> Document:
         "origin": host.origin,
         "notes": list(host.notes),
         "details": list(host.details),
+        "faults": list(host.faults),
     }
 
 

@@ -52,7 +52,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def render_host(host: HostFacts, style: Style) -> str:
-    """The facts by subject: driver, GPUs, how containers get them; then what is not known, and why."""
+    """The facts by subject: driver, GPUs, how containers get them; then what is broken, and what is not known."""
     system = _SYSTEMS[host.os] + (f", {host.machine}" if host.machine else "")
     lines = [
         *_row("driver", _driver(host), style),
@@ -66,7 +66,10 @@ def render_host(host: HostFacts, style: Style) -> str:
     ]
     for detail in host.details:
         lines += style.wrap(detail, first=f"  {style.symbol('note')} ", rest="    ")
-    lines += style.title("Not known, or not right") if host.notes else []
+    lines += style.title("Broken there") if host.faults else []
+    for fault in host.faults:
+        lines += style.wrap(fault, first=f"  {style.symbol('error')} ", rest="    ")
+    lines += style.title("Not known, or to keep in mind") if host.notes else []
     for note in host.notes:
         lines += style.wrap(note, first=f"  {style.symbol('warning')} ", rest="    ")
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -93,6 +93,15 @@ def test_host_file_with_an_option_over_it(run: Run) -> None:
     assert run("check", "fails", "--host", "node.json", "--driver", "580.65.06").exit_code == 0
 
 
+def test_a_fault_of_the_host_is_a_finding(run: Run) -> None:
+    Path("node.json").write_text('{"driver": "535.183.01", "gpus": ["A100"], "faults": ["GPU 1 does not answer"]}')
+    findings = json.loads(run("check", "runs", "--host", "node.json", "--format", "json").stdout)["findings"]
+    told = [finding for finding in findings if finding["rule"] == "host-fault"]
+    assert [(finding["level"], finding["message"]) for finding in told] == [("warning", "GPU 1 does not answer")]
+    assert "GPU 1 does not answer" in run("check", "runs", "--host", "node.json").stdout
+    assert run("explain", "host-fault").exit_code == 0
+
+
 def test_output_is_a_whole_file_and_stdout_stays_empty(run: Run) -> None:
     result = run("check", "fails", *DRIVER, "--format", "json", "--output", "report.json")
     assert (result.exit_code, result.stdout) == (1, "")

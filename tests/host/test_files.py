@@ -110,6 +110,7 @@ HOST_FACTS = st.builds(
     docker=st.sampled_from([None, "29.2.0"]),
     notes=TEXTS,
     details=TEXTS,
+    faults=TEXTS,
 ).map(with_driver_cuda)
 
 

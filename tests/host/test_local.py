@@ -141,9 +141,9 @@ def test_wsl_without_its_library_says_so(tmp_path: Path) -> None:
     put(tmp_path, "usr/lib/wsl/lib/nvidia-smi", f"#!/bin/sh\n/bin/cat {HOSTS / 'windows.xml'}\n").chmod(0o755)
     host = local_host(WAYS, machine(tmp_path))
     assert (host.os, host.driver, host.driver_cuda) == ("wsl2", "560.94", "12.6")
-    assert any("libdxcore.so" in note for note in host.notes)
+    assert any("libdxcore.so" in fault for fault in host.faults)
     put(tmp_path, "usr/lib/wsl/lib/libdxcore.so", "")
-    assert not any("libdxcore.so" in note for note in local_host(WAYS, machine(tmp_path)).notes)
+    assert local_host(WAYS, machine(tmp_path)).faults == ()
 
 
 JETSONS = [
@@ -177,15 +177,15 @@ def test_a_driver_updated_without_a_reboot_counts_as_none(tmp_path: Path) -> Non
     program(tmp_path, "nvidia-smi", "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18")
     host = local_host(WAYS, machine(tmp_path))
     assert (host.driver, host.driver_cuda, host.gpus) == (None, None, None)
-    assert "module is of driver 535.183.01, the libraries on disk of 580.95.05" in host.notes[0]
-    assert "Reboot; --driver 580.95.05" in host.notes[0]
+    assert "module is of driver 535.183.01, the libraries on disk of 580.95.05" in host.faults[0]
+    assert "Reboot; --driver 580.95.05" in host.faults[0]
 
 
 def test_a_mismatch_alone_is_still_an_answer(tmp_path: Path) -> None:
     program(tmp_path, "nvidia-smi", "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18")
     host = local_host(WAYS, machine(tmp_path))
     assert (host.driver, host.origin) == (None, "this machine")
-    assert "updated without a reboot" in host.notes[0]
+    assert "updated without a reboot" in host.faults[0]
 
 
 def shown(cuda: str) -> str:

@@ -102,7 +102,7 @@ def test_mig_instances_by_profile_and_uuid(tmp_path: Path, library: Path) -> Non
 
 def test_mig_without_an_instance_is_told(tmp_path: Path, library: Path) -> None:
     host = local_host(WAYS, machine(tmp_path, library, {**A100, "gpu0_mode": "1", "gpu0_most": "7"}))
-    assert any("MIG enabled and no instance" in note for note in host.notes)
+    assert any("MIG enabled and no instance" in fault for fault in host.faults)
 
 
 def test_what_a_board_does_not_support_is_null_without_a_word(tmp_path: Path, library: Path) -> None:
@@ -147,14 +147,14 @@ def test_mismatch_of_library_and_module_leaves_no_driver(tmp_path: Path, library
     put(tmp_path, "usr/lib64/libnvidia-ml.so.580.95.05", "")
     host = local_host(WAYS, sick)
     assert host.driver is None
-    assert "module is of driver 565.57.01, the libraries on disk of 580.95.05" in host.notes[0]
+    assert "module is of driver 565.57.01, the libraries on disk of 580.95.05" in host.faults[0]
 
 
 def test_a_lost_gpu_stays_in_the_list_as_one_of_which_nothing_is_known(tmp_path: Path, library: Path) -> None:
     host = asked(tmp_path, library, count="2", gpu1_handle="!15")
     assert host.gpus is not None and len(host.gpus) == 2
     assert host.gpus[1].name is None
-    assert host.notes == ("GPU 1 does not answer: the GPU is lost: it fell off the bus, and a reboot brings it back",)
+    assert host.faults == ("GPU 1 does not answer: the GPU is lost: it fell off the bus, and a reboot brings it back",)
 
 
 def test_hanging_and_crashing_libraries_end_in_a_sentence(tmp_path: Path, library: Path) -> None:

@@ -271,6 +271,14 @@ def test_a_cdi_spec_is_compared_with_driver_and_toolkit(
     told = [note for note in host.notes if "/var/run/cdi/nvidia.yaml" in note]
     assert len(told) == (words is not None)
     assert words is None or words in told[0]
+    assert host.faults == ()
+
+
+def test_a_stale_spec_is_a_fault_where_containers_get_their_gpus_by_it(tmp_path: Path) -> None:
+    spec = {"/etc/cdi/nvidia.yaml": SPEC.format(hook="enable-cuda-compat", driver="535.183.01")}
+    host = learned(tmp_path, {"nvidia-ctk": CTK.format("1.17.8"), "podman": ""}, spec)
+    assert (host.injection, len(host.faults)) == ("cdi", 1)
+    assert "hands in the files of driver 535.183.01, the driver is 570.133.07" in host.faults[0]
 
 
 def test_a_spec_in_json(tmp_path: Path) -> None:

@@ -61,15 +61,16 @@ ASKED = HostFacts(
     "1.18.1",
     "29.2.1",
     "NVML",
-    (
-        "GPU 1 does not answer: the GPU is lost: it fell off the bus, and a reboot brings it back",
-        "/etc/cdi/nvidia.yaml hands in the files of driver 530.30.02, the driver is 535.183.01: CDI containers fail; "
-        "write it anew with 'nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml'",
-    ),
+    ("podman's version could not be learned: it did not answer within 10 seconds",),
     (
         "injection mode cdi: Docker 29.2.0 or newer tries CDI first for --gpus, and a usable CDI spec is there",
         "Docker's default runtime is runc",
         "CDI spec /etc/cdi/nvidia.yaml (driver 530.30.02)",
+    ),
+    (
+        "GPU 1 does not answer: the GPU is lost: it fell off the bus, and a reboot brings it back",
+        "/etc/cdi/nvidia.yaml hands in the files of driver 530.30.02, the driver is 535.183.01: CDI containers fail; "
+        "write it anew with 'nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml'",
     ),
 )
 NOBODY = HostFacts(origin="this machine", notes=("no NVIDIA driver found on this machine: give --driver",))
