@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cudacompat import tables
 from cudacompat.model import Gpu, HostFacts, ImageFacts
+from cudacompat.predict.brands import reported_brands
 from cudacompat.predict.forward import board_is_eligible
 from cudacompat.predict.kernel_sources import device_code
 from cudacompat.stack import requirement_dialect
@@ -65,6 +66,7 @@ def variants(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Iterator[tuple[Gpu
 
 
 def _brands(image: ImageFacts, host: HostFacts, gpu: Gpu) -> Iterator[tuple[Gpu, dict[str, str]]]:
+    gpu = replace(gpu, brands=reported_brands(gpu, host))
     named = any("brand" in entry.lower() for entry in image.config.env if entry.startswith("NVIDIA_REQUIRE_"))
     if not named or requirement_dialect(host.injection or "none") != "c":
         yield gpu, {}

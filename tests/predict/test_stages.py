@@ -12,6 +12,9 @@ COMPAT_FIRST = {"LD_LIBRARY_PATH": "/usr/local/cuda/compat:/usr/local/nvidia/lib
 LISTED = {"NVIDIA_REQUIRE_CUDA": "cuda>=12.8 brand=tesla,driver>=535,driver<536 brand=nvidia,driver>=535,driver<536"}
 NOTE = '{"CUDA version": "13.0", "driver": [535, 550, 570, 580], "device": [1, 2, 12, 13, 14]}'
 ORIN_NOTE = '{"CUDA version": "13.2"}'
+TESLA = {
+    "NVIDIA_REQUIRE_CUDA": "cuda>=11.6 brand=tesla,driver>=450,driver<451 brand=tesla,driver>=470,driver<471 brand=tesla,driver>=535,driver<536"
+}
 STUB = SharedLibrary(
     "/usr/local/cuda-12.4/lib64/stubs/libcuda.so",
     ("/usr/local/cuda-12.4/lib64/stubs/libcuda.so.1",),
@@ -98,7 +101,10 @@ ROWS: list[Row] = [
     ("enroot with none for devices", image(cudart("12.4"), env={"NVIDIA_VISIBLE_DEVICES": "none", "NVIDIA_DRIVER_CAPABILITIES": "all"}), host("550.54.15", "A100", injection="enroot"), "fails", "request", 100, None),
     ("video brings libcuda too", image(cudart("12.4"), env={"NVIDIA_DRIVER_CAPABILITIES": "video"}), host("550.54.15"), "runs", None, None, "native"),
     # start
-    ("a board that may report one of two brands", image(cudart("12.8"), env={"NVIDIA_REQUIRE_CUDA": "cuda>=12.8 brand=tesla,driver>=535,driver<536"}), host("535.104.05", "A100"), "depends", None, None, None),
+    ("a board that may report one of two brands", image(cudart("11.6"), env=TESLA), host("470.57.02", "A100"), "depends", None, None, None),
+    ("a Volta board says Tesla on every driver", image(cudart("11.6"), env=TESLA), host("470.57.02", "V100"), "runs-limited", None, None, "minor-version"),
+    ("no board says NVIDIA on an old driver", image(cudart("11.6"), env=TESLA), host("450.80.02", "Tesla T4"), "runs-limited", None, None, "minor-version"),
+    ("an older container library knows no brand NVIDIA", image(cudart("11.6"), env=TESLA), host("470.57.02", "A100", toolkit="1.8.0"), "depends", None, None, None),
     ("refused on an unlisted branch", image(cudart("12.8"), env=LISTED), host("550.54.15", "A100"), "fails", "start", None, None),
     ("listed branch starts", image(cudart("12.8"), env=LISTED), host("535.104.05", "A100"), "runs-limited", None, None, "minor-version"),
     ("GeForce is not in the list", image(cudart("12.8"), env=LISTED), host("535.104.05", "RTX 3090"), "fails", "start", None, None),
