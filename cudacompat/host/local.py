@@ -34,10 +34,8 @@ def local_host(ways: Sequence[Way] = WAYS, machine: Machine | None = None) -> Ho
     asked = machine or LocalMachine()
     found, failures, mismatch = _told(asked, ways)
     if found is None and mismatch is None:
-        why = f" ({'; '.join(failures)})" if failures else ""
-        raise HostError(
-            f"no NVIDIA driver found on {asked.name}{why}: give --driver (and --gpu), or --host FILE|ssh://NODE"
-        )
+        told = f"answers on {asked.name} ({'; '.join(failures)})" if failures else f"found on {asked.name}"
+        raise HostError(f"no NVIDIA driver {told}: give --driver (and --gpu), or --host FILE|ssh://NODE")
     if mismatch is not None:
         loaded = found.driver if found is not None else None
         # Neither version counts before the reboot, so neither is a fact to predict with.

@@ -52,7 +52,11 @@ def with_stack(host: HostFacts, machine: Machine) -> HostFacts:
     stale = cdi.of_another_driver(specs, host.driver)
     # A stale spec harms those alone that are given GPUs by it.
     notes += stale if mode != "cdi" else ()
-    notes += [] if tools.installed else ["the NVIDIA container toolkit is not installed here, or not on the path"]
+    notes += (
+        []
+        if tools.installed or engine.own_vm
+        else ["the NVIDIA container toolkit is not installed here, or not on the path"]
+    )
     notes += [f"injection mode not known: {reason}; give --injection"] if mode is None else []
     return replace(
         host,

@@ -188,6 +188,7 @@ def test_toolkit_of_this_system_is_not_docker_desktops(tmp_path: Path) -> None:
     said = {"docker": info("28.5.1", OperatingSystem="Docker Desktop"), "nvidia-ctk": CTK.format("1.17.8")}
     host = learned(tmp_path, said, {})
     assert (host.docker, host.toolkit) == ("28.5.1", None)
+    assert not any("toolkit is not installed" in note for note in host.notes)
 
 
 JETSONS = [("36.4.3", "csv"), ("35.4.1", "csv"), ("38.2.0", None)]
