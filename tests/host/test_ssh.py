@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cudacompat
 from cudacompat.errors import HostError, UsageError
-from cudacompat.host import remote_script, ssh
+from cudacompat.host import host_json, remote_script, ssh
 from cudacompat.host.container import inside
+from cudacompat.host.local import local_host
 from cudacompat.host.machine import LocalMachine
-from cudacompat.host.remote import RemoteMachine, read_answers
+from cudacompat.host.remote import Recorded, RemoteMachine, read_answers
 from cudacompat.host.ssh import Node, parse_address, ssh_host
+from cudacompat.report.document import host_document
 from tests.host.machines import HOSTS, put
 from tests.support.servers import free_port, need, process, wait_for_port
 
@@ -241,6 +243,50 @@ def test_nothing_that_passes_looks_like_an_option(text: str) -> None:
 def test_any_output_is_taken_apart(text: str, start: str) -> None:
     answers = read_answers(start + text, "T")
     assert all(isinstance(answer.code, int) for answer in answers.values())
+
+
+QUESTIONS = [
+    *(("cmd", " ".join(command)) for command in remote_script.COMMANDS),
+    *(("file", path) for path in (*remote_script.FILES, "/etc/cdi/a.yaml", "/etc/cdi/b.json")),
+    *(("folder", path) for path in remote_script.FOLDERS),
+    *(("mark", path) for path in remote_script.MARKS),
+    *(("program", name) for name in remote_script.PROGRAMS),
+    *(("variable", name) for name in remote_script.VARIABLES),
+]
+PIECES = [
+    (HOSTS / "a100.xml").read_text(),
+    (HOSTS / "proc-version.txt").read_text(),
+    (HOSTS / "list-mig.txt").read_text(),
+    "# R36 (release), REVISION: 4.3",
+    "NVIDIA Jetson AGX Orin Developer Kit\0",
+    "Driver/library version mismatch",
+    "NVIDIA Container Toolkit CLI version 1.17.8",
+    '{"ServerVersion": "29.2.0", "DefaultRuntime": "nvidia", "CDISpecDirs": [1, null], "SecurityOptions": {}}',
+    '{"ServerVersion": 7, "DefaultRuntime": [], "features": 3, "cdi-spec-dirs": {}}',
+    '{"kind": "nvidia.com/gpu"}',
+    "kind: nvidia.com/gpu\nlibcuda.so.535.183.01\n",
+    "[nvidia-container-runtime]\nmode = 7\n",
+    "a.yaml\nb.json\nlibnvidia-ml.so.580.95.05\n00-compat-1.conf",
+    "[" * 3000,
+]
+RECORDED = st.builds(
+    Recorded,
+    text=st.sampled_from(PIECES) | st.text(max_size=60),
+    code=st.sampled_from([0, 0, 0, 1, 9, 18, 124]),
+    err=st.text(max_size=20),
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(QUESTIONS), RECORDED))
+def test_whatever_a_machine_answers_is_facts_or_a_sentence(answers: dict[tuple[str, str], Recorded]) -> None:
+    try:
+        host = local_host(machine=RemoteMachine("ssh://n", answers))
+    except HostError as error:
+        assert "no NVIDIA driver" in str(error)
+    else:
+        written = json.dumps(host_document(host))
+        assert host_json.parse(written, host.origin) == host
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:
