@@ -64,7 +64,7 @@ def with_stack(host: HostFacts, machine: Machine) -> HostFacts:
         toolkit=None if engine.own_vm else tools.version,
         docker=engine.version,
         notes=tuple(dict.fromkeys((*host.notes, *notes))),
-        faults=(*host.faults, *(stale if mode == "cdi" else ())),
+        faults=(*host.faults, *(stale if mode == "cdi" else ()), *_without_toolkit(seen)),
         details=(*host.details, *((f"injection mode {mode}: {reason}",) if mode else ()), *_details(seen)),
     )
 
@@ -78,6 +78,18 @@ def _has_hook(version: str | None) -> bool:
         files=files, links={}, note=None, host_driver="1.0", host_cuda="", toolkit=version, injection="cdi"
     )
     return chosen is not None
+
+
+def _without_toolkit(seen: Seen) -> tuple[str, ...]:
+    """The fault of a Docker that has nothing to hand in GPUs with, and no other engine beside it that might."""
+    local = seen.docker.runtime is not None and not seen.docker.own_vm
+    others = [name for name in seen.others if name not in ("containerd", "crio")]
+    if not local or others or seen.toolkit.installed or seen.specs.gpu or not seen.specs.complete:
+        return ()
+    return (
+        "Docker has no NVIDIA container toolkit here (none on the path, no CDI spec): 'docker run --gpus' ends in "
+        "'could not select device driver \"\" with capabilities: [[gpu]]'; install nvidia-container-toolkit",
+    )
 
 
 def _details(seen: Seen) -> list[str]:

@@ -191,6 +191,24 @@ def test_toolkit_of_this_system_is_not_docker_desktops(tmp_path: Path) -> None:
     assert not any("toolkit is not installed" in note for note in host.notes)
 
 
+TOOLLESS = [
+    ("Docker alone", {"docker": OLD}, {}, 1),
+    ("Docker with the toolkit", {"docker": OLD, "nvidia-ctk": CTK.format("1.17.8")}, {}, 0),
+    ("Docker with a spec", {"docker": NEW}, FRESH, 0),
+    ("Docker beside podman", {"docker": OLD, "podman": ""}, {}, 0),
+    ("Docker Desktop", {"docker": info("28.5.1", OperatingSystem="Docker Desktop")}, {}, 0),
+    ("no Docker", {}, {}, 0),
+]
+
+
+@pytest.mark.parametrize(("programs", "files", "faults"), [r[1:] for r in TOOLLESS], ids=[r[0] for r in TOOLLESS])
+def test_docker_without_anything_to_hand_in_gpus_is_a_fault(
+    programs: dict[str, str], files: dict[str, str], faults: int, tmp_path: Path
+) -> None:
+    host = learned(tmp_path, programs, files)
+    assert len([fault for fault in host.faults if "no NVIDIA container toolkit here" in fault]) == faults
+
+
 JETSONS = [("36.4.3", "csv"), ("35.4.1", "csv"), ("38.2.0", None)]
 
 
