@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from cudacompat.model import Evidence, Finding, Stage
 from cudacompat.predict.errors import cuda_error
-from cudacompat.predict.launch import Judged, Launch
+from cudacompat.predict.launch import Judged, Launch, stack_compat
 from cudacompat.stack.loader import Libcuda, version_key
+from cudacompat.stack.releases import release
 
 
 def judge(launch: Launch) -> Judged:
     """Say whose library wins and where it stands; what follows from it is the init stage's matter."""
     found = launch.libcuda
-    extra = _stubs_on_path(launch) + _unused_compat(launch)
+    extra = _stubs_on_path(launch) + _unused_compat(launch) + _hook_panics(launch)
     if found.kind == "none":
         return _missing(launch, extra)
     if found.kind == "stub":
@@ -103,3 +104,17 @@ def _unused_compat(launch: Launch) -> tuple[Finding, ...]:
         fix = "Nothing to do: this board may not use forward compatibility."
     seen = (Evidence("file", newer[0].directory, newer[0].libcuda or "", newer[0].layer),)
     return (Finding("compat-unused", "note", "driver-library", message, fix, seen),)
+
+
+def _hook_panics(launch: Launch) -> tuple[Finding, ...]:
+    """NVIDIA/nvidia-container-toolkit#1804: the hook reads beyond the end of Orin's note."""
+    toolkit = release(launch.host.toolkit)
+    looked_at = stack_compat(launch.image, launch.host)
+    if launch.injection != "csv" or toolkit is None or looked_at is None or not (1, 19) <= toolkit < (1, 20):
+        return ()
+    if looked_at.directory.rpartition("/")[2] != "compat_orin":
+        return ()
+    message = f"the compat hook of toolkit {launch.host.toolkit} may panic on {looked_at.directory}, before the start"
+    fix = "Use toolkit 1.20 or newer, or remove cuda-compat-orin from the image."
+    seen = (Evidence("file", looked_at.directory, looked_at.libcuda or "", looked_at.layer),)
+    return (Finding("orin-compat-hook-panics", "warning", "start", message, fix, seen),)

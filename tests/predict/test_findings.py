@@ -30,6 +30,7 @@ ROWS = [
     ("a list that stands in for the binary", image(torch("2.5.1", "12.4")), A100, "kernels-by-table"),
     ("a base runtime that nobody loads", image(cudart("13.0"), torch("2.7.0", "12.6")), A100, "base-runtime-too-new"),
     ("a driver beyond the table", image(cudart("12.4")), host("999.10", "A100"), "driver-outside-table"),
+    ("a hook that may crash", image(cudart("13.2"), compat_package=compat("1.1", cuda="13.2", folder="compat_orin"), platform="linux/arm64"), host("540.4.0", "Jetson AGX Orin", injection="csv", toolkit="1.19.1", os="jetson", driver_cuda="12.6"), "orin-compat-hook-panics"),
     ("stubs on the path", image(cudart("12.4"), env={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64/stubs"}), A100, "stubs-on-path"),
 ]  # fmt: skip
 
