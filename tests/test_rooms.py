@@ -20,6 +20,7 @@ ALLOWED = {
     "evidence": BASE | {"layers", "binaries", "tables", "stack"},
     "predict": BASE | {"stack", "tables"},
     "host": BASE | {"tables", "stack"},
+    "inventory": BASE | {"host", "tables"},
     "sources": BASE | {"layers"},
     "workloads": BASE | {"tables", "report"},
     "report": BASE | {"predict", "tables"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import date
 
+from cudacompat.tables.bottlerocket import bottlerocket_driver
 from cudacompat.tables.drivers import branch, branches, driver_cuda
 from cudacompat.tables.errors import error, errors
 from cudacompat.tables.forward import forward_compat
@@ -50,6 +51,7 @@ __all__ = [
     "WindowsDrivers",
     "architecture",
     "architectures",
+    "bottlerocket_driver",
     "branch",
     "branches",
     "cuda_for_ptx_isa",

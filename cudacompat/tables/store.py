@@ -32,6 +32,7 @@ NAMES = (
     "libraries",
     "cuda_errors",
     "jetson",
+    "bottlerocket",
 )
 GO_BACK = "go back to the bundled tables with: cudacompat data import --bundled"
 LARGEST = 4 * 1024 * 1024
