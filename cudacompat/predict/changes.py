@@ -189,7 +189,7 @@ def _with_torch(image: ImageFacts, torch: Component, release: str, cuda: str, ta
 
 def _older_base(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     """A CUDA base image of the driver's own version, where no framework brings a runtime of its own."""
-    cuda = _newest_release(host.driver_cuda)
+    cuda = _newest_release(host)
     base = [part for part in image.components if part.name == "cudart"]
     if cuda is None or not base or any(part.name in FRAMEWORKS for part in image.components):
         return
@@ -203,9 +203,14 @@ def _older_base(image: ImageFacts, host: HostFacts) -> Iterator[Candidate]:
     yield Change("base-image", text), replace(env, components=parts), host
 
 
-def _newest_release(driver_cuda: str | None) -> str | None:
-    """The newest published CUDA version that a driver offers: some branches report one that never came out."""
-    limit = cuda_key(driver_cuda or "0")
+def _newest_release(host: HostFacts) -> str | None:
+    """The newest published CUDA version that the driver offers and whose toolkit targets the host's GPUs.
+
+    Some driver branches report a CUDA version that never came out.
+    """
+    found = [tables.architecture(gpu.compute_capability) for gpu in host.gpus or () if gpu.compute_capability]
+    limits = [host.driver_cuda or "0", *(each.last_toolkit for each in found if each and each.last_toolkit)]
+    limit = min(map(cuda_key, limits))
     general = {known.cuda for known in tables.releases() if not known.prerelease and cuda_key(known.cuda) <= limit}
     return max(general, key=cuda_key, default=None)
 

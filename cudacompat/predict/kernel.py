@@ -50,9 +50,42 @@ def _nothing(launch: Launch, notes: tuple[Finding, ...]) -> Judged:
         part = without[0]
         summary = f"{part.name} {part.version or ''} is a {part.variant} build: it does not use the GPU"
         return Judged(Stage("kernel", "limited", summary, (part.evidence,)), notes)
+    dropped = _toolkit_drops(launch)
+    if dropped is not None:
+        return dropped
     if launch.image.coverage.depth == "config":
         return Judged(Stage("kernel", "skipped", "layers were not read, so kernels were not looked for"), notes)
     return Judged(Stage("kernel", "skipped", "no component that brings kernels was found"), notes)
+
+
+def _toolkit_drops(launch: Launch) -> Judged | None:
+    """What a toolkit compiles has no code for an architecture that it no longer targets, not even PTX.
+
+    Judged for GPUs that somebody named: a driver alone does not make an old board likely.
+    """
+    capability = launch.gpu.compute_capability
+    need = next((need for need in launch.needs if need.decides), None)
+    if capability is None or need is None or not launch.host.gpus:
+        return None
+    architecture = tables.architecture(capability)
+    last = architecture.last_toolkit if architecture else None
+    if last is None or cuda_key(need.cuda) <= cuda_key(last):
+        return None
+    part = need.component
+    summary = f"programs built with CUDA {need.cuda} have no code for {_board(launch)}: {last} was the last for it"
+    fix = f"Use an image of CUDA {last} or older."
+    finding = Finding("no-kernel-image", "error", "kernel", summary, fix, (part.evidence,))
+    reason = "by the toolkit's targets: no program's device code was found"
+    stage = Stage(
+        "kernel",
+        "fails",
+        summary,
+        (part.evidence,),
+        cuda_error(209),
+        confidence="medium",
+        confidence_reason=reason,
+    )
+    return Judged(stage, (finding,))
 
 
 @dataclass(frozen=True, slots=True)

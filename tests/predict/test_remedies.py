@@ -20,6 +20,7 @@ ROWS: list[Row] = [
     ("a base image that exists", image(cudart("12.8"), env=LISTED), host("565.57.01", "RTX 3090"), "CUDA 12.6 base image", "12.7"),
     ("no CUDA 13 driver for a board that it drops", image(cudart("12.8"), compat_package=compat("590.44.01", cuda="13.1"), env=COMPAT_FIRST), host("535.183.01", "V100"), "CUDA 12.2 base image", "driver"),
     ("the host's library before a compat folder that the hook takes", image(cudart("13.0"), compat_package=PACKAGE), host("575.57.08", "RTX 3090", injection="cdi", toolkit="1.18.1"), "install NVIDIA driver 580.65.06", "install NVIDIA driver 590"),
+    ("a base image that still targets the board", image(cudart("13.0")), host("580.65.06", "V100"), "CUDA 12.9 base image", "driver"),
     ("no second path where one is enough", image(cudart("13.0"), compat_package=PACKAGE, env=COMPAT_FIRST), host("595.45.04", "RTX 5090", injection="cdi"), "take the compat folder out", "host's libcuda come first"),
     ("a path that puts the host's library first", image(cudart("12.4"), compat_package=compat("550.54.15", cuda="12.4"), ld_so_conf=["/usr/local/cuda/compat"]), host("575.57.08", "H100"), "let the host's libcuda come first", "driver"),
     ("GKE needs its path and no compat package", image(cudart("12.4")), host("535.183.06", "Tesla T4", injection="gke"), "set LD_LIBRARY_PATH=/usr/local/nvidia/lib64", "cuda-compat"),
