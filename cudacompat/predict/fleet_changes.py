@@ -62,7 +62,6 @@ def _covered(kinds: Machines) -> int:
 
 def _image_candidates(image: ImageFacts, kinds: Machines) -> Iterator[Candidate]:
     """The changes to start and image that a failing kind of machine suggests, each once."""
-    seen: set[str] = set()
     failing = [(host, verdict) for host, verdict, _ in kinds if verdict.outcome in ("fails", "depends") and host.driver]
 
     def every() -> Iterator[Candidate]:
@@ -75,8 +74,15 @@ def _image_candidates(image: ImageFacts, kinds: Machines) -> Iterator[Candidate]
         for host, _ in failing[:1]:
             yield from newer_wheels(image, host)
 
-    fresh = (item for item in every() if item[0].text not in seen and not seen.add(item[0].text))  # type: ignore[func-returns-value]
-    return islice(fresh, _MOST_CHANGES)
+    return islice(_once(every()), _MOST_CHANGES)
+
+
+def _once(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for candidate in candidates:
+        if candidate[0].text not in seen:
+            seen.add(candidate[0].text)
+            yield candidate
 
 
 def _image_remedy(candidate: Candidate, kinds: Machines, total: int) -> FleetRemedy:
@@ -121,8 +127,3 @@ def _drivers(image: ImageFacts, kinds: Machines) -> Iterator[tuple[str, str | No
 
 def _older(driver: str, release: str) -> bool:
     return version_key(driver) < version_key(release)
-
-
-def cheapest(remedies: Iterable[FleetRemedy]) -> FleetRemedy | None:
-    """The first one: they come cheapest first."""
-    return next(iter(remedies), None)

@@ -9,7 +9,7 @@ from cudacompat.model import CompatDirectory, Finding, Gpu, HostFacts, ImageFact
 from cudacompat.predict.environment import last_wins
 from cudacompat.predict.kernel_sources import Code, device_code
 from cudacompat.predict.needs import Need, cuda_key, runtime_needs
-from cudacompat.stack import Request, compat_is_mounted, compat_root, container_request, select_compat
+from cudacompat.stack import Request, compat_is_mounted, compat_root, container_request, is_reached, select_compat
 from cudacompat.stack.loader import Container, Libcuda, choose_libcuda, split_ld_library_path
 from cudacompat.stack.paths import resolve
 
@@ -110,6 +110,9 @@ def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
     looked_at = stack_compat(image, host)
     if looked_at is None or host.driver is None or host.toolkit is None or host.injection is None:
         return None
+    reached = is_reached(links=image.links, injection=host.injection, toolkit=host.toolkit)
+    if not reached and not is_framework_container(image):
+        return None
     tegra = host.os == "jetson"
     if tegra and cuda_key(host.driver_cuda or "0") < _NVML_ON_JETSON:
         return None
@@ -124,6 +127,11 @@ def _compat_directory(image: ImageFacts, host: HostFacts) -> str | None:
         injection=host.injection,
         compat_root=compat_root(injection=host.injection, toolkit=host.toolkit, orin=_is_orin(host)),
     )
+
+
+def is_framework_container(image: ImageFacts) -> bool:
+    """NVIDIA's own framework containers (nvcr.io): they see to their compat library by themselves, too."""
+    return last_wins(image.config.env).get("NVIDIA_REQUIRE_CUDA") == "cuda>=9.0"
 
 
 def mounts_compat(host: HostFacts) -> bool:

@@ -29,6 +29,7 @@ _LABELS = (
 )
 _HOSTNAME = "kubernetes.io/hostname"
 _MOST_VALUES = 64
+Row = tuple["str | None", ...]
 _MOST_NAMES = 64
 
 
@@ -66,35 +67,46 @@ def placement(scheduler: str | None, good: Sequence[Node], bad: Sequence[Node]) 
 
 
 def _affinity(good: Sequence[Node], bad: Sequence[Node]) -> Placement | None:
-    choices = [_terms((key,), good, bad) for key in _LABELS]
-    choices += [_terms((first, second), good, bad) for first in _LABELS for second in _LABELS if first != second]
+    wanted, unwanted = _counted(good), _counted(bad)
+    keys = [key for number, key in enumerate(_LABELS) if any(row[number] for row in wanted)]
+    choices = [_terms((key,), wanted, unwanted) for key in keys]
+    choices += [_terms((first, second), wanted, unwanted) for first in keys for second in keys if first != second]
     best = max(choices, key=lambda terms: (_chosen(terms, good), -_size(terms)), default=())
-    if _chosen(best, good) < len(good) and len(good) <= _MOST_NAMES:
-        names = _terms((_HOSTNAME,), good, bad)
-        best = names if _chosen(names, good) == len(good) else best
+    if _chosen(best, good) < len(good) <= _MOST_NAMES:
+        best = _by_name(good) or best
     return Placement(_chosen(best, good), len(good), terms=best) if best else None
 
 
-def _terms(keys: tuple[str, ...], good: Iterable[Node], bad: Iterable[Node]) -> tuple[Term, ...]:
-    """Terms over these labels: the combinations that only good machines have, joined by the first label."""
+def _counted(nodes: Iterable[Node]) -> set[Row]:
+    """The nodes' values of all labels, each combination once."""
+    return {tuple(node.labels.get(key) for key in _LABELS) for node in nodes}
 
-    def combination(node: Node) -> tuple[str, ...] | None:
-        found = tuple(node.labels.get(key) for key in keys)
-        return tuple(value for value in found if value is not None) if None not in found else None
 
-    wanted = {found for node in good if (found := combination(node))}
-    wanted -= {found for node in bad if (found := combination(node))}
+def _by_name(nodes: Sequence[Node]) -> tuple[Term, ...]:
+    names = [node.labels.get(_HOSTNAME) for node in nodes]
+    return (Term(((_HOSTNAME, tuple(sorted(name for name in names if name))),)),) if all(names) else ()
+
+
+def _terms(keys: tuple[str, ...], good: Iterable[Row], bad: Iterable[Row]) -> tuple[Term, ...]:
+    """Terms over one or two labels: the combinations that only good machines have."""
+    places = [_LABELS.index(key) for key in keys]
+
+    def combinations(rows: Iterable[Row]) -> set[tuple[str, ...]]:
+        found = (tuple(value for place in places if (value := row[place]) is not None) for row in rows)
+        return {values for values in found if len(values) == len(keys)}
+
+    wanted = combinations(good) - combinations(bad)
     if not wanted or len(wanted) > _MOST_VALUES:
         return ()
     if len(keys) == 1:
         return (Term(((keys[0], tuple(sorted(value for (value,) in wanted))),)),)
-    by_rest: dict[tuple[str, ...], list[str]] = {}
-    for first, *rest in sorted(wanted):
-        by_rest.setdefault(tuple(rest), []).append(first)
-    merged: dict[tuple[str, ...], list[str]] = {}
-    for rest_values, firsts in by_rest.items():
-        merged.setdefault(tuple(firsts), []).extend(rest_values)
-    return tuple(Term(((keys[0], firsts), (keys[1], tuple(rest)))) for firsts, rest in sorted(merged.items()))
+    seconds: dict[str, list[str]] = {}
+    for first, second in sorted(wanted):
+        seconds.setdefault(first, []).append(second)
+    firsts: dict[tuple[str, ...], list[str]] = {}
+    for first, values in seconds.items():
+        firsts.setdefault(tuple(values), []).append(first)
+    return tuple(Term(((keys[0], tuple(names)), (keys[1], values))) for values, names in sorted(firsts.items()))
 
 
 def _chosen(terms: Collection[Term], nodes: Iterable[Node]) -> int:

@@ -1,6 +1,6 @@
 """The model of NVIDIA's container stack: requirements, the container request, the compat choice. Pure."""
 
-from cudacompat.stack.compat import compat_is_mounted, compat_root, select_compat
+from cudacompat.stack.compat import compat_is_mounted, compat_root, is_reached, select_compat
 from cudacompat.stack.injection import (
     ModeChoice,
     compat_generations,
@@ -27,6 +27,7 @@ __all__ = [
     "evaluate_requirements",
     "explain_requirement",
     "injections_of",
+    "is_reached",
     "requirement_dialect",
     "runtime_injection",
     "select_compat",

@@ -80,6 +80,21 @@ def compat_root(*, injection: str, toolkit: str | None, orin: bool) -> str:
     return ORIN_COMPAT_ROOT if own else COMPAT_ROOT
 
 
+def is_reached(*, links: Mapping[str, str], injection: str, toolkit: str | None) -> bool:
+    """Whether the stack follows the image's links to the compat directory.
+
+    libnvidia-container before 1.3.1 looked an absolute link up on the host (its changelog: "absolute symlinks in
+    find_library_paths()"), which left the compat libraries of images from CUDA 11.0 on unseen, whose
+    /usr/local/cuda is such a link: NVIDIA/nvidia-docker#1515 ran with 1.3.0 and failed with 1.4.0. Images up to
+    CUDA 10.2 link relatively.
+    """
+    version = release(toolkit)
+    if injection != "legacy" or version is None or version >= (1, 3, 1):
+        return True
+    old = re.search(r"/cuda-(?:[89]|10)\.", resolve(COMPAT_ROOT, links)) is not None
+    return old or not any(links.get(path, "").startswith("/") for path in ("/usr/local/cuda", COMPAT_ROOT))
+
+
 def compat_is_mounted(*, injection: str, toolkit: str | None) -> bool:
     """Whether the files are bind-mounted among the driver's own, where the highest version wins."""
     if injection in _OWN_CALLERS:

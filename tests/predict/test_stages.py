@@ -79,6 +79,8 @@ ROWS: list[Row] = [
     ("a compat library of the same major version is 803", image(torch("2.9.0", "12.8"), compat_package=compat("550.54.15", cuda="12.4"), env=COMPAT_FIRST), host("595.45.04", "H100"), "fails", "init", 803, None),
     ("the compat library's own branch must drive the board", image(cudart("13.1"), compat_package=compat("590.44.01", cuda="13.1"), env=COMPAT_FIRST), host("535.183.01", "V100"), "fails", "init", None, None),
     ("an older release of the driver's own branch is 803", image(cudart("13.0"), compat_package=compat("580.82.07"), env=COMPAT_FIRST), host("580.126.16", "H100"), "fails", "init", 803, None),
+    ("an absolute link on the way to the compat folder, before libnvidia-container 1.3.1", image(cudart("11.3"), compat_package=compat("465.19.01", cuda="11.3")), host("460.80", "GTX 1650", toolkit="1.3.0"), "runs-limited", None, None, "minor-version"),
+    ("the same from 1.3.1 on", image(cudart("11.3"), compat_package=compat("465.19.01", cuda="11.3")), host("460.80", "GTX 1650", toolkit="1.4.0"), "fails", "init", 804, None),
     # libcuda of the image
     ("stub in the library path is 34", image(cudart("12.4"), libraries=[STUB], env={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64/stubs"}), host("550.54.15"), "fails", "driver-library", 34, None),
     ("stub out of the path does not matter", image(cudart("12.4"), libraries=[STUB]), host("550.54.15"), "runs", None, None, "native"),
