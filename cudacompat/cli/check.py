@@ -13,8 +13,8 @@ from cudacompat.cli.app import unexpected
 from cudacompat.cli.codes import DEFAULT_THRESHOLD, THRESHOLDS, UNREADABLE, exit_code, heaviest
 from cudacompat.cli.options import (
     IMAGE_OPTIONS,
-    OUTPUT_OPTIONS,
     PROGRESS_OPTIONS,
+    REPORT_OPTIONS,
     Command,
     host_options,
     mirror_map,
@@ -65,7 +65,7 @@ Answer = tuple[Result, int]
 @host_options
 @PROFILE_OPTIONS
 @IMAGE_OPTIONS
-@OUTPUT_OPTIONS
+@REPORT_OPTIONS
 @option(
     "--fail-on",
     type=click.Choice(THRESHOLDS),

@@ -46,14 +46,9 @@ def command(subject: str | None, format_: str, output: str | None) -> int:
 
 
 def _workload_rule(subject: str) -> Rule | None:
-    """A rule on workloads by its id, such as S04, in the form of the other rules."""
+    """A rule on workloads by its id, such as S04."""
     if not re.fullmatch(r"[A-Za-z]\d{2}", subject):
         return None
-    from cudacompat.workloads import rule_cards
+    from cudacompat.cli.workload_rules import workload_rule
 
-    for card in rule_cards():
-        if card.id == subject.upper():
-            waits = f" Judged only with facts about: {', '.join(card.needs)}." if card.needs else ""
-            cause = f"A workload's text; level {card.level}. Known from: {card.source}.{waits}"
-            return Rule(card.id, None, f"{card.title}.", cause, "cudacompat check FILE names the line.", card.fix)
-    return None
+    return workload_rule(subject)

@@ -13,7 +13,7 @@ from click.types import StringParamType
 from cudacompat.cli.config import FILE, META, VARIABLE, default_map, named_in
 from cudacompat.host import HostOptions
 from cudacompat.model.host import INJECTIONS
-from cudacompat.report import FORMATS
+from cudacompat.report import FORMATS, PLAIN_FORMATS
 from cudacompat.report.style import WIDTH
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -148,17 +148,24 @@ IMAGE_OPTIONS = together(
     ),
 )
 
-OUTPUT_OPTIONS = together(
-    option(
-        "--format",
-        "format_",
-        type=click.Choice(tuple(FORMATS)),
-        default="text",
-        show_default=True,
-        help="For a person, or for a program by a published schema.",
-    ),
-    option("--output", "-o", metavar="FILE", help="Write the report there instead of to stdout."),
-)
+
+def output_options(formats: Sequence[str]) -> Callable[[Function], Function]:
+    """``--format`` with these choices, and ``--output``."""
+    return together(
+        option(
+            "--format",
+            "format_",
+            type=click.Choice(tuple(formats)),
+            default="text",
+            show_default=True,
+            help="For a person, for a program by a published schema, or for what shows a CI job's results.",
+        ),
+        option("--output", "-o", metavar="FILE", help="Write the report there instead of to stdout."),
+    )
+
+
+REPORT_OPTIONS = output_options(tuple(FORMATS))
+OUTPUT_OPTIONS = output_options(PLAIN_FORMATS)
 
 PROGRESS_OPTIONS = together(
     option("--verbose", "-v", is_flag=True, help="Show the evidence behind every statement."),

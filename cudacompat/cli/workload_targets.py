@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cudacompat import api
 from cudacompat.cli.config import ignore_entries
+from cudacompat.cli.workload_rules import workload_rules
 from cudacompat.model import HostFacts, ImageFacts, Report
 from cudacompat.model.prediction import Outcome
 from cudacompat.report import Other, Style
+from cudacompat.report.interface import Nested, Silenced, Waiting
+
+if TYPE_CHECKING:
+    from cudacompat.workloads import WorkloadReport
 
 _HEAD = 4 << 20
 _COMMANDS = frozenset({"docker", "podman", "nvidia-docker", "nerdctl", "srun"})
@@ -46,7 +52,6 @@ def check(
     ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo.
     """
     from cudacompat.workloads import ImageUse, Inventory, check_command, check_workload, ignores_from_config
-    from cudacompat.workloads import report as form
     from cudacompat.workloads.inventory_files import read_inventory
 
     inventory = Inventory() if nodes is None else read_inventory(nodes)
@@ -63,10 +68,37 @@ def check(
         else check_command(target, inventory=inventory, check_image=check_image, ignores=ignores)
     )
 
-    def text(style: Style) -> str:
-        # The report names no host, and with profiles there are several of it.
-        place = f"on {host.origin}: " if host.origin.startswith("profile ") else ""
-        return style.clean(place) + form.text(found, style)
+    other = _result(found, host, is_file=isinstance(target, str))
+    return other, other.verdict.outcome
 
-    other = Other(found.path, found.findings, form.document(found, host, api.tool()), text)
-    return other, form.verdict(found).outcome
+
+def _result(found: WorkloadReport, host: HostFacts, *, is_file: bool) -> Other:
+    """What every output format needs of a workload's report."""
+    from cudacompat.workloads import report as form
+
+    # The report names no host, and with profiles there are several of it.
+    place = host.origin if host.origin.startswith("profile ") else ""
+
+    def text(style: Style) -> str:
+        return style.clean(f"on {place}: " if place else "") + form.text(found, style)
+
+    silenced = tuple(
+        Silenced(item.finding, item.reason, item.where, in_file=item.where.startswith(f"{found.path}, line "))
+        for item in found.suppressed
+    )
+    read = [Nested(use.reference, use.line, report) for use, report in found.reports]
+    unread = [Nested(use.reference, use.line, None, why) for use, why in found.unread]
+    names = {finding.rule for finding in (*found.findings, *(item.finding for item in silenced))}
+    return Other(
+        found.path,
+        found.findings,
+        form.document(found, host, api.tool()),
+        text,
+        form.verdict(found),
+        is_file=is_file,
+        place=place,
+        silenced=silenced,
+        images=(*read, *unread),
+        waiting=tuple(Waiting(rule.rule, rule.title, rule.waits_for) for rule in found.not_judged),
+        rules=workload_rules(names | {rule.rule for rule in found.not_judged}),
+    )

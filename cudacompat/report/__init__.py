@@ -11,9 +11,16 @@ from cudacompat.report.style import Style
 FORMATS = {
     "text": "cudacompat.report.text",
     "json": "cudacompat.report.json",
+    "sarif": "cudacompat.report.sarif",
+    "junit": "cudacompat.report.junit",
+    "github": "cudacompat.report.github",
+    "markdown": "cudacompat.report.markdown",
+    "html": "cudacompat.report.html",
 }
+# What commands without a verdict can write.
+PLAIN_FORMATS = ("text", "json")
 
-__all__ = ["FORMATS", "Other", "Render", "Result", "Style", "Unread", "renderer"]
+__all__ = ["FORMATS", "PLAIN_FORMATS", "Other", "Render", "Result", "Style", "Unread", "renderer"]
 
 
 def renderer(name: str) -> Render:

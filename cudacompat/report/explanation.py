@@ -9,6 +9,7 @@ from cudacompat.errors import UsageError
 from cudacompat.predict.rules import RULES, Rule
 from cudacompat.report.document import Document
 from cudacompat.report.style import Style
+from cudacompat.report.verdict_rules import VERDICT_RULES
 from cudacompat.tables import ErrorEntry
 
 SCHEMA = "cudacompat/explain/v1"
@@ -18,7 +19,8 @@ Subject = Rule | ErrorEntry
 def find(text: str) -> Subject:
     """The rule or CUDA error of this name or number. Raises UsageError with the nearest names."""
     wanted = text.strip()
-    rule = RULES.get(wanted.lower().replace("_", "-"))
+    name = wanted.lower().replace("_", "-")
+    rule = RULES.get(name) or VERDICT_RULES.get(name)
     if rule is not None:
         return rule
     entry = tables.error(wanted)
