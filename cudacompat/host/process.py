@@ -26,10 +26,11 @@ def run(
     seconds: float,
     environment: Mapping[str, str] | None = None,
     stdin: bytes | None = None,
+    most_bytes: int = _MOST_BYTES,
 ) -> Answer:
     """What a command printed. ``name`` is its name in sentences.
 
-    Raises HostError when it cannot be run, does not end within ``seconds``, or prints more than 16 MiB.
+    Raises HostError when it cannot be run, does not end within ``seconds``, or prints more than ``most_bytes``.
     """
     try:
         process = subprocess.Popen(
@@ -44,16 +45,17 @@ def run(
         reason = error.strerror if isinstance(error, OSError) else None
         raise HostError(f"{name} cannot be run: {reason or error}") from error
     try:
-        out, err = _collect(process, name, time.monotonic() + seconds, seconds, stdin)
+        out, err = _collect(process, name, seconds, stdin, most_bytes)
     finally:
         _end(process)
     return Answer(process.returncode or 0, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
 def _collect(
-    process: subprocess.Popen[bytes], name: str, deadline: float, seconds: float, stdin: bytes | None
+    process: subprocess.Popen[bytes], name: str, seconds: float, stdin: bytes | None, most_bytes: int
 ) -> tuple[bytes, bytes]:
     """Both streams until the program has ended and its stdout is closed."""
+    deadline = time.monotonic() + seconds
     texts = {"out": bytearray(), "err": bytearray()}
     with selectors.DefaultSelector() as waiting:
         _register(waiting, process.stdout, "out")
@@ -61,8 +63,8 @@ def _collect(
         _write(process, stdin)
         while waiting.get_map():
             _read(waiting, texts, min(0.05, max(deadline - time.monotonic(), 0)))
-            if max(map(len, texts.values())) > _MOST_BYTES:
-                raise HostError(f"{name} printed more than {_MOST_BYTES >> 20} MiB: that is no answer")
+            if max(map(len, texts.values())) > most_bytes:
+                raise HostError(f"{name} printed more than {most_bytes >> 20} MiB: that is no answer")
             # A child in the background may hold stderr open long after the program has ended.
             if "out" not in {key.data for key in waiting.get_map().values()} and process.poll() is not None:
                 _read(waiting, texts, 0)

@@ -13,8 +13,8 @@ from functools import cache
 
 from cudacompat.errors import Error, HostError
 from cudacompat.host.values import driver_version
-from cudacompat.inventory.names import expand_names
 from cudacompat.model.inventory import Node
+from cudacompat.model.names import expand_names
 
 _MOST_RULES = 10_000
 _KINDS = ("feature", "gpu", "label")

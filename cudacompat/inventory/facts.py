@@ -11,10 +11,10 @@ from cudacompat.errors import Error
 from cudacompat.host.boards import observed_gpu
 from cudacompat.host.options import with_driver_cuda
 from cudacompat.host.values import driver_version
-from cudacompat.inventory.names import compact_names
 from cudacompat.model import Gpu, HostFacts
 from cudacompat.model.host import Injection
 from cudacompat.model.inventory import Fleet, FleetNode, Node, Nodes, SlicedGpu, SlurmNode, SlurmSite
+from cudacompat.model.names import compact_names
 
 # In the order of trust: what GPU feature discovery saw, then what clouds say they deliver.
 _PRODUCTS = (

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from cudacompat.errors import HostError
-from cudacompat.inventory.names import expand_names
 from cudacompat.inventory.values import listed, plain, text_of, texts
 from cudacompat.model.inventory import Gres, SlurmNode, SlurmSite
+from cudacompat.model.names import expand_names
 
 _NODE = re.compile(r"(?:^|\n)NodeName=(\S+)(.*?)(?=\n\s*\nNodeName=|\nNodeName=|\Z)", re.DOTALL)
 _GRES = re.compile(r"(gpu|shard|mps)(?::([^:,()]+(?::[^:,()\d][^:,()]*)?))?:(\d{1,9})")

@@ -65,9 +65,9 @@ def report_document(report: Report) -> Document:
         "target": target_document(report.target),
         "host": host_document(report.host),
         "verdict": verdict_document(report.verdict),
-        "stages": [_stage(stage, evidence) for stage in report.stages],
-        "scenarios": [_scenario(scenario) for scenario in report.scenarios],
-        "findings": [_finding(finding, evidence) for finding in report.findings],
+        "stages": [stage_document(stage, evidence) for stage in report.stages],
+        "scenarios": [scenario_document(scenario) for scenario in report.scenarios],
+        "findings": [finding_document(finding, evidence) for finding in report.findings],
         "remedies": [_remedy(remedy) for remedy in report.remedies],
         "image": image_document(report.image, evidence),
     }
@@ -160,7 +160,8 @@ def _error(error: CudaError | None) -> Document | None:
     return None if error is None else {"code": error.code, "name": error.name, "message": error.message}
 
 
-def _stage(stage: Stage, evidence: EvidenceList) -> Document:
+def stage_document(stage: Stage, evidence: EvidenceList) -> Document:
+    """A stage; its evidence by place."""
     return {
         "stage": stage.stage,
         "status": stage.status,
@@ -174,7 +175,8 @@ def _stage(stage: Stage, evidence: EvidenceList) -> Document:
     }
 
 
-def _scenario(scenario: Scenario) -> Document:
+def scenario_document(scenario: Scenario) -> Document:
+    """A scenario."""
     return {
         "given": dict(scenario.given),
         "text": scenario.text,
@@ -182,7 +184,8 @@ def _scenario(scenario: Scenario) -> Document:
     }
 
 
-def _finding(finding: Finding, evidence: EvidenceList) -> Document:
+def finding_document(finding: Finding, evidence: EvidenceList) -> Document:
+    """A finding; its evidence by place."""
     location = finding.location
     return {
         "rule": finding.rule,

@@ -24,6 +24,11 @@ _MODES = {
 
 def host_line(host: HostFacts) -> str:
     """The host in one sentence; what nobody said is said so."""
+    return f"host: {host_facts_line(host)}; from {host.origin}"
+
+
+def host_facts_line(host: HostFacts) -> str:
+    """The facts that decide, without where they come from."""
     driver = f"driver {host.driver}" if host.driver else "driver unknown"
     cuda = f" (CUDA {host.driver_cuda})" if host.driver_cuda else ""
     parts = [f"{driver}{cuda}", _gpus(host)]
@@ -31,7 +36,7 @@ def host_line(host: HostFacts) -> str:
         parts.append(_SYSTEMS[host.os])
     parts.append(f"injection {host.injection}" if host.injection else "injection mode not given")
     parts += [f"{name} {value}" for name, value in (("toolkit", host.toolkit), ("Docker", host.docker)) if value]
-    return f"host: {', '.join(parts)}; from {host.origin}"
+    return ", ".join(parts)
 
 
 def _gpus(host: HostFacts) -> str:

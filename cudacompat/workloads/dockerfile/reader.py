@@ -25,6 +25,8 @@ _APT = re.compile(
     r"\b(cuda-(?:toolkit|runtime|libraries|compat|cudart|compiler|minimal-build|nvcc)(?:-dev)?)-(\d{2})-(\d)\b"
 )
 _CONDA = re.compile(r"\b(pytorch-cuda|cudatoolkit|cuda-version|cuda-toolkit)[= <>]*=\s*\"?(\d{2})\.(\d)")
+# Longer than any image's name; ARGs that double each other end here.
+_MAX_VALUE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,18 @@ class Dockerfile:
 
     def final_chain(self) -> tuple[Stage, ...]:
         """The last stage and those it is built on, the last one first."""
-        if not self.stages:
-            return ()
-        chain = [self.stages[-1]]
-        names = {stage.name.lower(): stage for stage in self.stages if stage.name}
-        while (below := names.get(chain[-1].base.lower())) is not None and below not in chain:
-            chain.append(below)
+        below: list[int | None] = []
+        names: dict[str, int] = {}
+        for number, stage in enumerate(self.stages):
+            # FROM can name a stage that stands above it only.
+            below.append(names.get(stage.base.lower()))
+            if stage.name:
+                names[stage.name.lower()] = number
+        chain: list[Stage] = []
+        place = len(below) - 1 if below else None
+        while place is not None:
+            chain.append(self.stages[place])
+            place = below[place]
         return tuple(chain)
 
     def environment(self) -> Iterator[tuple[str, str, int]]:
@@ -124,7 +132,7 @@ def _substitute(text: str, arguments: Mapping[str, str]) -> str:
             return match[4] or ""
         return match[0] if known is None else known
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(value, text)[:_MAX_VALUE]
 
 
 def _instructions(text: str) -> Iterator[Instruction]:

@@ -24,8 +24,9 @@ MAX_EXPORTS = 200
 MAX_NESTING = 4
 MAX_PIPES = 3000
 # Recovery from broken syntax can take time that grows with the square of the text; sound scripts take milliseconds.
-MAX_PARSE_SECONDS = 5.0
-_PIECE = 1 << 16
+MAX_PARSE_SECONDS = 2.0
+# A node asks for its text in such pieces too, so a large one is copied for every word.
+_PIECE = 1 << 9
 _BRANCHES = frozenset(
     {"if_statement", "elif_clause", "else_clause", "case_item", "for_statement", "while_statement"}
     | {"c_style_for_statement", "function_definition", "list"}
