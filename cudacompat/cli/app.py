@@ -22,6 +22,7 @@ COMMANDS = {
     "inspect": "cudacompat.cli.inspect:command",
     "host": "cudacompat.cli.host:command",
     "devices": "cudacompat.cli.devices:command",
+    "fleet": "cudacompat.cli.fleet:command",
     "matrix": "cudacompat.cli.matrix:command",
     "explain": "cudacompat.cli.explain:command",
     "data": "cudacompat.cli.data:command",

@@ -29,8 +29,9 @@ _LABELS = (
 )
 _HOSTNAME = "kubernetes.io/hostname"
 _MOST_VALUES = 64
-Row = tuple["str | None", ...]
 _MOST_NAMES = 64
+_MOST_TERMS = 12
+Row = tuple["str | None", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,32 @@ def placement(scheduler: str | None, good: Sequence[Node], bad: Sequence[Node]) 
 
 
 def _affinity(good: Sequence[Node], bad: Sequence[Node]) -> Placement | None:
-    wanted, unwanted = _counted(good), _counted(bad)
+    """Terms that together fit most: terms are alternatives, so what one leaves out another may add.
+
+    Labels that say why a machine is right (its driver, its board) hold for machines that come later; names do
+    not, so they only add what no label can.
+    """
+    unwanted = _counted(bad)
+    terms: tuple[Term, ...] = ()
+    left = list(good)
+    while left and len(terms) < _MOST_TERMS:
+        more = _best_terms(left, unwanted)
+        if not more:
+            break
+        terms += more
+        left = [node for node in left if not _fits(more, node)]
+    if left and len(left) <= _MOST_NAMES:
+        terms += _by_name(left)
+    return Placement(_chosen(terms, good), len(good), terms=terms) if terms else None
+
+
+def _best_terms(good: Sequence[Node], unwanted: set[Row]) -> tuple[Term, ...]:
+    """The terms over one label or two that fit most machines, in the fewest words."""
+    wanted = _counted(good)
     keys = [key for number, key in enumerate(_LABELS) if any(row[number] for row in wanted)]
     choices = [_terms((key,), wanted, unwanted) for key in keys]
     choices += [_terms((first, second), wanted, unwanted) for first in keys for second in keys if first != second]
-    best = max(choices, key=lambda terms: (_chosen(terms, good), -_size(terms)), default=())
-    if _chosen(best, good) < len(good) <= _MOST_NAMES:
-        best = _by_name(good) or best
-    return Placement(_chosen(best, good), len(good), terms=best) if best else None
+    return max(choices, key=lambda terms: (_chosen(terms, good), -_size(terms)), default=())
 
 
 def _counted(nodes: Iterable[Node]) -> set[Row]:
@@ -110,7 +129,11 @@ def _terms(keys: tuple[str, ...], good: Iterable[Row], bad: Iterable[Row]) -> tu
 
 
 def _chosen(terms: Collection[Term], nodes: Iterable[Node]) -> int:
-    return sum(any(term.fits(node) for term in terms) for node in nodes)
+    return sum(_fits(terms, node) for node in nodes)
+
+
+def _fits(terms: Iterable[Term], node: Node) -> bool:
+    return any(term.fits(node) for term in terms)
 
 
 def _size(terms: Iterable[Term]) -> int:

@@ -24,6 +24,7 @@ from cudacompat.report.document import (
 )
 
 FLEET_SCHEMA = "cudacompat/fleet/v1"
+FLEETS_SCHEMA = "cudacompat/fleets/v1"
 
 
 def fleet_document(target: Target, tool: Tool, nodes: Nodes, answer: FleetPrediction) -> Document:
@@ -50,6 +51,11 @@ def fleet_document(target: Target, tool: Tool, nodes: Nodes, answer: FleetPredic
     }
     document["evidence"] = evidence.document()
     return document
+
+
+def fleets_document(documents: Sequence[Document]) -> Document:
+    """The answers for several images of one workload."""
+    return {"schema": FLEETS_SCHEMA, "fleets": list(documents)}
 
 
 def _kind(kind: Kind, verdict: Document, evidence: EvidenceList) -> Document:
