@@ -150,7 +150,7 @@ def _slurm(good: Sequence[Node], bad: Sequence[Node]) -> Placement | None:
     with_feature = sum(bool(set(node.features) & set(features)) for node in good)
     if with_feature == len(good) or with_feature >= max(with_type, 1):
         return Placement(with_feature, len(good), constraint="|".join(_needed(features, good)))
-    troubled = tuple(node.name for node in bad if node.gpu_count)
+    troubled = tuple(node.name for node in bad if node.gpu_count != 0)
     if len(troubled) <= _MOST_NAMES:
         return Placement(len(good), len(good), exclude=troubled)
     return Placement(with_type, len(good), gpu_type=by_type) if by_type else None

@@ -42,12 +42,28 @@ def render_fleet(target: Target, tool: Tool, nodes: Nodes, answer: FleetPredicti
 def _headline(target: Target, answer: FleetPrediction, style: Style) -> list[str]:
     kinds = answer.gpu_kinds
     total, good = _count(kinds), _count(kind for kind in kinds if kind.runs)
-    symbol, colour = ("ok", "green") if good == total else ("fails", "red") if not good else ("limited", "yellow")
+    symbol, colour = _sign(kinds, total, good)
     what = "GPU node" if any(kind.has_gpus for kind in kinds) else "node"
-    words = f"{good} OF {total} {what.upper()}{'' if total == 1 else 'S'} RUN{'S' if good == 1 else ''} IT"
-    sign = f"{style.symbol(symbol)} {words}"
+    words = f"{good} OF {total} {what.upper()}{'' if total == 1 else 'S'} RUN{'S' if 1 in (good, total) else ''} IT"
+    sign = f"{style.symbol(symbol)} {words}{_others(kinds)}"
     lines = style.wrap(f"{target.reference} ({target.platform})", first=f"{sign}  ", rest="  ")
     return [style.paint(sign, colour, "bold") + lines[0][len(sign) :], *lines[1:]]
+
+
+def _sign(kinds: Sequence[Kind], total: int, good: int) -> tuple[str, str]:
+    if good == total:
+        return "ok", "green"
+    if good:
+        return "limited", "yellow"
+    return ("fails", "red") if any(kind.verdict.outcome == "fails" for kind in kinds) else ("depends", "yellow")
+
+
+def _others(kinds: Sequence[Kind]) -> str:
+    """ " (2 fail, 3 unknown)": what the machines on which it does not surely run do instead."""
+    words = {"fails": ("fails", "fail"), "depends": ("depends", "depend"), "unknown": ("unknown", "unknown")}
+    counts = {name: _count(kind for kind in kinds if kind.verdict.outcome == name) for name in words}
+    parts = [f"{count} {words[name][count != 1]}" for name, count in counts.items() if count]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _count(kinds: Iterable[Kind]) -> int:

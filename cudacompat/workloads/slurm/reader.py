@@ -47,6 +47,9 @@ _ENROOT_GRAMMAR = Grammar(
 )
 _SHELL_SHEBANG = re.compile(r"#!.*\b(?:ba|da|z|k|a)?sh\b")
 
+# What apptainer can start from, spelt as this tool's own targets are.
+_ARCHIVES = ("docker-archive:", "docker-daemon:", "oci-archive:", "oci:")
+
 
 @dataclass(frozen=True, slots=True)
 class Container:
@@ -325,7 +328,9 @@ def _target(container: Container) -> tuple[str | None, str]:
     if image.startswith(("dockerd://", "podman://")):
         scheme, _, name = image.partition("://")
         return f"{'docker' if scheme == 'dockerd' else 'podman'}:{name}", ""
+    if container.tool == "apptainer" and image.startswith((*_ARCHIVES, "/", "./", "../")):
+        return image if image.startswith(_ARCHIVES) else f"dir:{image}", ""
     if image.startswith(("/", "./", "../")):
-        return (f"dir:{image}", "") if container.tool == "apptainer" else (None, "a path on the cluster")
+        return None, "a path on the cluster"
     name = re.sub(r"^[a-z][a-z-]*://", "", image).replace("#", "/")
     return f"registry:{name}", ""
