@@ -117,7 +117,7 @@ def _srun(node: Node) -> HostFacts:
     answers = read_answers(answer.out, token)
     if not answers:
         raise HostError(f"srun brought no answer: {_last(answer.err)}")
-    origin = f"srun on {node.name}"
+    origin = f"{node.name} (asked by srun)"
     ready = answers.get(("cmd", "cudacompat host --format json"))
     if ready is not None and ready.code == 0 and host_json.matches(ready.text):
         said = host_json.parse(ready.text, origin)
