@@ -89,6 +89,9 @@ def _image_remedy(candidate: Candidate, kinds: Machines, total: int) -> FleetRem
     change, image, changed = candidate
     runs = 0
     for host, _, count in kinds:
+        if host.driver is None:
+            # Nothing runs for certain under a driver that nobody knows.
+            continue
         mode = changed.injection if change.kind == "option" and changed.injection != host.injection else host.injection
         if judge(image, replace(host, injection=mode)).verdict.outcome in GREEN:
             runs += count
