@@ -325,12 +325,19 @@ def _target(container: Container) -> tuple[str | None, str]:
         return f"sif:{image}", ""
     if is_file(image):
         return None, "a squashfs file or an unpacked container of the cluster cannot be read from here"
+    if image.startswith(("/", "./", "../")) and container.tool != "apptainer":
+        return None, "a path on the cluster"
+    return _reference(image, container.tool), ""
+
+
+def _reference(image: str, tool: str) -> str:
+    """The image in this program's own spelling of targets."""
     if image.startswith(("dockerd://", "podman://")):
         scheme, _, name = image.partition("://")
-        return f"{'docker' if scheme == 'dockerd' else 'podman'}:{name}", ""
-    if container.tool == "apptainer" and image.startswith((*_ARCHIVES, "/", "./", "../")):
-        return image if image.startswith(_ARCHIVES) else f"dir:{image}", ""
+        return f"{'docker' if scheme == 'dockerd' else 'podman'}:{name}"
+    if tool == "apptainer" and image.startswith(_ARCHIVES):
+        return image
     if image.startswith(("/", "./", "../")):
-        return None, "a path on the cluster"
+        return f"dir:{image}"
     name = re.sub(r"^[a-z][a-z-]*://", "", image).replace("#", "/")
-    return f"registry:{name}", ""
+    return f"registry:{name}"
