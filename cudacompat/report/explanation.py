@@ -30,7 +30,7 @@ def find(text: str) -> Subject:
 
 
 def _unknown(text: str) -> str:
-    names = {name.lower(): name for name in (*RULES, *_error_names())}
+    names = {name.lower(): name for name in (*RULES, *VERDICT_RULES, *_error_names())}
     near = difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(names[item] for item in near)}?" if near else "explain without one lists all."
     return f"{text[:60]!r} is no finding and no CUDA error: {hint}"

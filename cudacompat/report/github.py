@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
 from cudacompat.model import Report
@@ -31,7 +32,7 @@ def _command(item: Item, style: Style) -> str:
     text = about + advised(item.message, item.fix)
     properties = {"title": f"cudacompat {item.rule}"}
     if item.path is not None:
-        properties = {"file": item.path, "line": str(item.line or 1), **properties}
+        properties = {"file": posixpath.normpath(item.path), "line": str(item.line or 1), **properties}
     return _line(_COMMANDS[item.level], properties, text, style)
 
 
@@ -41,7 +42,7 @@ def _verdict(result: Report | Other, style: Style) -> str:
     name = result.target.reference if isinstance(result, Report) else result.reference
     properties = {"title": f"cudacompat {result.verdict.outcome}"}
     if isinstance(result, Other) and result.is_file:
-        properties = {"file": result.reference, **properties}
+        properties = {"file": posixpath.normpath(result.reference), **properties}
     return _line("notice", properties, f"{name}{host}: {result.verdict.summary}", style)
 
 

@@ -46,8 +46,8 @@ details { margin-top: .8rem; }
 """
 
 
-def page(title: str, body: str) -> str:
-    """The whole document, in ASCII: other characters stand as references, so that any encoding will do."""
+def page(title: str, body: str, style: str = _STYLE) -> str:
+    """The whole document in ASCII: other characters stand as references, so that any encoding will do."""
     text = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,7 +55,7 @@ def page(title: str, body: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{words(title)}</title>
-<style>{_STYLE}</style>
+<style>{style}</style>
 </head>
 <body>
 {body}

@@ -60,17 +60,23 @@ def _of_report(report: Report) -> Iterator[Item]:
 
 
 def _of_other(other: Other) -> Iterator[Item]:
-    for finding in other.findings:
-        yield replace(_of_finding(finding, other.reference), host=other.place)
-    for silenced in other.silenced:
-        yield replace(_of_finding(silenced.finding, other.reference), silenced=silenced, host=other.place)
     path = other.reference if other.is_file else None
+    for finding in other.findings:
+        yield _of_other_finding(finding, other)
+    for silenced in other.silenced:
+        yield replace(_of_other_finding(silenced.finding, other), silenced=silenced)
     for image in other.images:
         found = [Item(NOT_READ, "warning", image.error, VERDICT_RULES[NOT_READ].fix, image.reference)]
         if image.report is not None:
             found = list(_of_report(image.report))
         for item in found:
             yield replace(item, path=path, line=image.line, host=other.place)
+
+
+def _of_other_finding(finding: Finding, other: Other) -> Item:
+    """A finding of a file. The words of a command line stand in no file, whatever line they are given."""
+    item = replace(_of_finding(finding, other.reference), host=other.place)
+    return item if other.is_file else replace(item, path=None, line=None)
 
 
 def _of_finding(finding: Finding, subject: str) -> Item:

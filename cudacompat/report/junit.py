@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
@@ -42,7 +43,8 @@ class Case:
 def render(results: Sequence[Result], style: Style) -> str:
     """The suites of all targets. What cannot be told is an error, so that it is never green."""
     del style
-    suites = [(_name(result), list(_cases(result))) for result in results]
+    seen: Counter[tuple[str, str]] = Counter()
+    suites = [(_name(result), [_numbered(case, seen) for case in _cases(result)]) for result in results]
     every = [case for _, cases in suites for case in cases]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="cudacompat"{_counts(every)}>']
     for name, cases in suites:
@@ -52,6 +54,13 @@ def render(results: Sequence[Result], style: Style) -> str:
         lines.append("  </testsuite>")
     lines.append("</testsuites>")
     return ("\n".join(lines) + "\n").encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _numbered(case: Case, seen: Counter[tuple[str, str]]) -> Case:
+    """The case under a name of its own: GitLab drops all but the first of those that share one."""
+    key = (case.group, case.name)
+    seen[key] += 1
+    return case if seen[key] == 1 else replace(case, name=f"{case.name} ({seen[key]})")
 
 
 def _name(result: Result) -> str:

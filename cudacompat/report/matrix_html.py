@@ -7,6 +7,7 @@ from html import escape
 
 from cudacompat.model import Target, Tool
 from cudacompat.predict.matrix import Cell, Row
+from cudacompat.report.html_page import page
 from cudacompat.report.matrix_cells import OUTCOMES, short
 from cudacompat.report.style import Style
 
@@ -17,7 +18,7 @@ _STYLE = """
   --head: #1b2128; --runs: #173a22; --limited: #4a3d0d; --depends: #1c3358; --fails: #52211c; --unknown: #262d35; } }
 body { margin: 1.5rem; font: 15px/1.45 system-ui, sans-serif; background: var(--page); color: var(--text); }
 h1 { font-size: 1.25rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-p { margin: .25rem 0 1rem; color: var(--soft); max-width: 60rem; }
+p, footer { margin: .25rem 0 1rem; color: var(--soft); max-width: 60rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
 caption { text-align: left; padding: .25rem 0 .5rem; color: var(--soft); }
@@ -47,15 +48,9 @@ def render_page(target: Target, tool: Tool, rows: Sequence[Row]) -> str:
     legend = "".join(
         f'<li><span class="sign">{_CLEAN.symbol(sign)}</span> {words}</li>' for sign, words in OUTCOMES.values()
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>cudacompat: {name}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
+    return page(
+        f"cudacompat: {target.reference}",
+        f"""<main>
 <h1>{name}</h1>
 <p>{_text(target.platform or "")}. Each cell is a prediction for one driver and one board; open it for the reason.</p>
 <div class="scroll">
@@ -69,10 +64,10 @@ def render_page(target: Target, tool: Tool, rows: Sequence[Row]) -> str:
 </div>
 <h2>Signs</h2>
 <ul>{legend}</ul>
-<p>{_text(tool.name)} {_text(tool.version)}, tables of {_text(tool.data_edition)}.</p>
-</body>
-</html>
-"""
+</main>
+<footer>{_text(tool.name)} {_text(tool.version)}, tables of {_text(tool.data_edition)}.</footer>""",
+        _STYLE,
+    )
 
 
 def _text(value: str) -> str:
