@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cudacompat.model import Evidence, Finding, Remedy, Report, Scenario, Stage, Verdict
 from cudacompat.report.host_text import host_line
-from cudacompat.report.html_page import badge, code, page, row, table, words
+from cudacompat.report.html_page import badge, code, page, place, row, table, words
 from cudacompat.report.image_text import coverage_lines
 from cudacompat.report.interface import Nested, Other, Result
 from cudacompat.report.outcomes import WORDS, headline, name_of, said_of, symbol_of, tools_of
@@ -35,7 +35,7 @@ def _overview(results: Sequence[Result]) -> str:
         said, summary = said_of(result)
         link = f'<a href="#target-{number}">{words(name_of(result), 400)}</a>'
         rows.append(row(link, badge(symbol_of(result), said), words(summary, 300)))
-    return f"<section>{table('Targets', ('Target', 'Verdict', 'Summary'), rows)}</section>"
+    return f"<section>{table('Targets', ('Target', 'Verdict', 'Summary'), rows, 2)}</section>"
 
 
 def _section(result: Result, anchor: str) -> str:
@@ -89,9 +89,7 @@ def _scenarios(scenarios: Sequence[Scenario]) -> list[str]:
 def _findings(findings: Sequence[Finding]) -> list[str]:
     rows = []
     for finding in findings[:_MOST]:
-        place = finding.location
-        where = "" if place is None else f"{code(f'{place.path}:{place.line or 1}')} "
-        text = f"{where}{words(finding.message)} ({code(finding.rule)})"
+        text = f"{place(finding.location)}{words(finding.message)} ({code(finding.rule)})"
         rows.append(row(badge(finding.level, finding.level), text, words(finding.fix)))
     more = [f"<p>and {len(findings) - _MOST} more.</p>"] if len(findings) > _MOST else []
     return [table("Findings", ("Level", "Finding", "What to do"), rows), *more] if rows else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from cudacompat.model import Location
+from cudacompat.report.outcomes import spot
 from cudacompat.report.style import Style
 
 _CLEAN = Style()
@@ -75,18 +77,23 @@ def code(text: str) -> str:
     return f"<code>{words(text, 400)}</code>"
 
 
+def place(location: Location | None) -> str:
+    """The file and line that a finding is about, ready to stand before its words; empty without one."""
+    return f"{code(spot(location))} " if location is not None else ""
+
+
 def badge(symbol: str, text: str) -> str:
     """A sign with its word: colour alone says nothing."""
     sign = f'<span aria-hidden="true">{_CLEAN.symbol(symbol)}</span> '
     return f'<span class="badge {symbol}">{sign}{words(text)}</span>'
 
 
-def table(caption: str, heads: tuple[str, ...], rows: list[str]) -> str:
-    """A table with its caption as the heading above it; each row is ready."""
+def table(caption: str, heads: tuple[str, ...], rows: list[str], level: int = 3) -> str:
+    """A table with its caption as the heading of this level above it; each row is ready."""
     columns = "".join(f'<th scope="col">{words(head)}</th>' for head in heads)
     body = "\n".join(rows)
     return (
-        f"<h3>{words(caption)}</h3>\n"
+        f"<h{level}>{words(caption)}</h{level}>\n"
         f'<div class="scroll"><table aria-label="{words(caption)}"><thead><tr>{columns}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )

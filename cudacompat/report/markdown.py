@@ -9,7 +9,7 @@ from cudacompat.report.host_text import host_line
 from cudacompat.report.image_text import coverage_lines
 from cudacompat.report.interface import Nested, Other, Result, Unread
 from cudacompat.report.markdown_text import code, markdown
-from cudacompat.report.outcomes import WORDS, headline, name_of, said_of, symbol_of, tools_of
+from cudacompat.report.outcomes import WORDS, headline, name_of, said_of, spot, symbol_of, tools_of
 from cudacompat.report.style import Style
 
 _MOST = 50
@@ -101,8 +101,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
         return []
     lines = ["| | Finding | What to do |", "|---|---|---|"]
     for finding in findings[:_MOST]:
-        place = finding.location
-        where = "" if place is None else code(f"{place.path}:{place.line or 1}", style) + " "
+        where = "" if finding.location is None else code(spot(finding.location), style) + " "
         cells = (f"{where}{markdown(finding.message, style)} ({code(finding.rule, style)})", _fix(finding.fix, style))
         lines.append(f"| {style.symbol(finding.level)} {finding.level} | {' | '.join(cells)} |")
     if len(findings) > _MOST:

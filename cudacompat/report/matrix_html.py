@@ -19,7 +19,7 @@ _STYLE = """
 body { margin: 1.5rem; font: 15px/1.45 system-ui, sans-serif; background: var(--page); color: var(--text); }
 h1 { font-size: 1.25rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 p, footer { margin: .25rem 0 1rem; color: var(--soft); max-width: 60rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; position: relative; }
 table { border-collapse: collapse; }
 caption { text-align: left; padding: .25rem 0 .5rem; color: var(--soft); }
 th, td { border: 1px solid var(--line); padding: .3rem .45rem; text-align: left; vertical-align: top; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cudacompat.model import Report, Verdict
+from cudacompat.model import Location, Report, Verdict
 from cudacompat.model.prediction import Outcome
 from cudacompat.report.interface import Other, Result, Unread
 from cudacompat.report.items import place_of
@@ -42,6 +42,11 @@ def name_of(result: Result) -> str:
         return f"{result.target.reference}{platform}{f' on {place}' if place else ''}"
     place = "" if isinstance(result, Unread) else result.place
     return f"{result.reference}{f' on {place}' if place else ''}"
+
+
+def spot(location: Location) -> str:
+    """A place in a file: "job.sh:7", or the file alone."""
+    return location.path if location.line is None else f"{location.path}:{location.line}"
 
 
 def symbol_of(result: Result) -> str:
