@@ -45,6 +45,9 @@ ol, ul { margin: .35rem 0; padding-left: 1.4rem; } li { margin: .2rem 0; }
 summary { cursor: pointer; }
 summary:focus-visible, a:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 details { margin-top: .8rem; }
+@media (max-width: 40rem) { body { padding: .5rem; } section { padding: .6rem; } section section { padding: .5rem; }
+  th, td { padding: .3rem; } td { min-width: 4.5rem; } td:last-child { min-width: 6.5rem; }
+  th[scope=row] { min-width: 5rem; } table .badge { padding: .05rem .3rem; margin-right: 0; } }
 """
 
 
@@ -84,7 +87,7 @@ def place(location: Location | None) -> str:
 
 def badge(symbol: str, text: str) -> str:
     """A sign with its word: colour alone says nothing."""
-    sign = f'<span aria-hidden="true">{_CLEAN.symbol(symbol)}</span> '
+    sign = f'<span aria-hidden="true">{_CLEAN.symbol(symbol)}</span>&#160;'
     return f'<span class="badge {symbol}">{sign}{words(text)}</span>'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -27,6 +28,8 @@ _GITHUB_PRINT = "primaryLocationLineHash"
 _OUR_PRINT = "cudacompat/v1"
 _SOURCES = ("docker-archive:", "oci-archive:", "oci-dir:", "docker:", "podman:", "registry:", "oci:", "dir:", "sif:")
 _FILES = ("docker-archive:", "oci-archive:", "oci-dir:", "oci:", "dir:", "sif:")
+# Surrogates that stand for no byte of a file's name: YAML's escapes can write them, UTF-8 cannot.
+_UNWRITABLE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _CLEAN = Style()
 
 
@@ -73,7 +76,7 @@ def _rule(name: str, found: Sequence[Item], results: Sequence[Result]) -> Docume
     }
     rule = rule_of(name, results)
     if rule is None:
-        plain = _text(f"Rule {name} of cudacompat.")
+        plain = _text(f"Rule {_CLEAN.clean(name, 200)} of cudacompat.")
         return {**card, "shortDescription": plain, "fullDescription": plain, "help": plain}
     if "-" in name:
         card["name"] = "".join(part.capitalize() for part in name.split("-"))
@@ -166,7 +169,7 @@ def _file_uri(path: str) -> str:
 
 def _escaped(path: str) -> str:
     """A path as a URI's. A colon is escaped too: in a relative path it would end a scheme."""
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
+    return quote(_UNWRITABLE.sub("\ufffd", path).encode("utf-8", "surrogateescape"), safe="/-._~")
 
 
 def _fingerprints(item: Item, seen: Counter[str]) -> Document:

@@ -16,10 +16,13 @@ from cudacompat.report.host_text import render_host
 from cudacompat.report.image_text import render_image
 from cudacompat.report.json import text
 from tests.support.reports import ASKED, EMPTY, HOST, IMAGE, NOBODY, REPORTS, TOOL
+from tests.support.results import RUNS
 from tests.support.schemas import validate
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 ASCII = Style(unicode=False)
+# Format -> the ending of its files.
+CI_FORMATS = {"sarif": "sarif", "junit": "xml", "github": "github.txt", "markdown": "md", "html": "html"}
 
 
 def compare(name: str, actual: str) -> None:
@@ -96,6 +99,13 @@ def test_host(name: str, host: HostFacts) -> None:
     document = {"schema": HOST_SCHEMA, **host_document(host)}
     validate(document, "host-v1")
     compare(f"{name}.json", text(document))
+
+
+@pytest.mark.parametrize("format_", CI_FORMATS)
+@pytest.mark.parametrize("run", RUNS)
+def test_formats_for_ci(run: str, format_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cudacompat.report.sarif.__version__", "0.0.0")
+    compare(f"ci-{run}.{CI_FORMATS[format_]}", renderer(format_)(RUNS[run], Style()))
 
 
 def test_host_without_unicode() -> None:
