@@ -57,10 +57,11 @@ def render(results: Sequence[Result], style: Style) -> str:
 
 
 def _numbered(case: Case, seen: Counter[tuple[str, str]]) -> Case:
-    """The case under a name of its own: GitLab drops all but the first of those that share one."""
-    key = (case.group, case.name)
-    seen[key] += 1
-    return case if seen[key] == 1 else replace(case, name=f"{case.name} ({seen[key]})")
+    """The case under a name of its own, as it is written: GitLab drops all but the first that share one."""
+    group, name = _clean(case.group), _clean(case.name)
+    seen[group, name] += 1
+    number = seen[group, name]
+    return replace(case, group=group, name=name if number == 1 else f"{name} ({number})")
 
 
 def _name(result: Result) -> str:
@@ -72,7 +73,7 @@ def _name(result: Result) -> str:
 
 def _cases(result: Result) -> Iterator[Case]:
     if isinstance(result, Unread):
-        yield Case(result.reference, "read", "error", "target-not-read", result.error)
+        yield Case(result.reference, "read", "error", "target-not-read", result.error, (result.error,))
     elif isinstance(result, Report):
         yield from _of_report(result, _name(result))
     else:
@@ -131,13 +132,13 @@ def _rule_name(other: Other, finding: Finding) -> str:
 def _of_image(image: Nested, group: str) -> Iterator[Case]:
     name = f"{group}: {image.reference} (line {image.line})"
     if image.report is None:
-        yield Case(name, "read", "error", "target-not-read", image.error)
+        yield Case(name, "read", "error", "target-not-read", image.error, (image.error,))
     else:
         yield from _of_report(image.report, name)
 
 
 def _case(case: Case) -> list[str]:
-    head = f"    <testcase classname={_attribute(case.group)} name={_attribute(case.name)}"
+    head = f"    <testcase classname={quoteattr(case.group)} name={quoteattr(case.name)}"
     if case.outcome == "passed":
         if not case.lines:
             return [f"{head}/>"]
