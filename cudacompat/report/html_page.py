@@ -11,7 +11,7 @@ from cudacompat.report.style import Style
 _CLEAN = Style()
 _STYLE = """
 :root { color-scheme: light dark; --page: #ffffff; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;
-  --head: #f6f8fa; --good: #1a7f37; --warn: #8a6100; --bad: #c1271b; --info: #0a58ca; --good-bg: #dcefe0;
+  --head: #f6f8fa; --good: #116329; --warn: #8a6100; --bad: #c1271b; --info: #0a58ca; --good-bg: #dcefe0;
   --warn-bg: #fdf3c7; --bad-bg: #f9dcd8; --info-bg: #dde8fb; }
 @media (prefers-color-scheme: dark) { :root { --page: #12161b; --text: #e6edf3; --soft: #9aa7b4; --line: #333c46;
   --head: #1b2128; --good: #5fd07a; --warn: #e3b93f; --bad: #ff8e80; --info: #84b4ff; --good-bg: #14331f;
