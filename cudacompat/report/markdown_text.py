@@ -12,7 +12,7 @@ _PUNCTUATION = re.compile(r"[\\`*_{}\[\]<>|~$#&]|:(?=//|[\w+-]+:)")
 # What starts a block when it stands first: a quote, a list, a heading's underline.
 _BLOCK = re.compile(r"^([-+=]|\d+(?=[.)]))")
 # GitHub and GitLab turn these into links, and tell whoever is meant, wherever they stand in a text.
-_NAMED = re.compile(r"(?:@|GH-(?=\d)|[#!$%~](?=\d))", re.IGNORECASE)
+_NAMED = re.compile(r"(?:@|GH-(?=\d)|[#!$&](?=\d)|[%~](?=[\w\"]))", re.IGNORECASE)
 _BREAK = "\u200b"
 
 
