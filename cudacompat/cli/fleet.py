@@ -99,7 +99,7 @@ def command(
     quiet: bool,
     no_progress: bool,
 ) -> int:
-    """Say on which machines an image runs, on which not and why, what helps, and how to place it.
+    """Say on which machines an image runs, on which not, why, and what helps.
 
     \b
     kubectl get nodes -o json > nodes.json
