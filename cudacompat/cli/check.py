@@ -26,7 +26,7 @@ from cudacompat.cli.progress import progress_line
 from cudacompat.errors import Error
 from cudacompat.host import HostOptions
 from cudacompat.model import HostFacts, ImageFacts
-from cudacompat.report import Result, Unread, renderer
+from cudacompat.report import PLAIN_FORMATS, Result, Unread, renderer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,16 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What all targets of one run share. ``hosts`` holds an error for a profile that did not answer."""
+    """What all targets of one run share. ``hosts`` holds an error for a profile that did not answer.
+
+    ``alone``: there will be one result. ``plain``: the format has no place for a target that was not read alone.
+    """
 
     hosts: Sequence[HostFacts | Error]
     reading: Reading
     fail_on: str
     alone: bool
+    plain: bool
 
 
 Answer = tuple[Result, int]
@@ -124,7 +128,7 @@ def command(
     reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress), nodes=nodes)
     # The words of a command line are one target.
     chosen = [list(targets)] if workload_targets.is_command_line(targets) else list(targets)
-    run = Run(hosts, reading, fail_on, alone=len(chosen) * len(hosts) == 1)
+    run = Run(hosts, reading, fail_on, alone=len(chosen) * len(hosts) == 1, plain=format_ in PLAIN_FORMATS)
     answers = [answer for target in chosen for answer in _check(target, run)]
     emit(renderer(format_)([result for result, _ in answers], style_for(output, verbose=verbose, quiet=quiet)), output)
     return heaviest(code for _, code in answers)
@@ -174,8 +178,9 @@ def _judge(
 
 
 def _unread(name: str, error: Exception, run: Run) -> Answer:
-    """Of several results, one that cannot be had does not lose the others; a single one raises."""
-    if run.alone:
+    """One result that cannot be had, beside the others or where a CI job looks for it; else the error itself."""
+    code = error.exit_code if isinstance(error, Error) else UNREADABLE
+    if run.alone and (run.plain or code != UNREADABLE):
         raise error
     sentence = str(error) if isinstance(error, Error) else unexpected(error)
     complain(f"{name}: {sentence}")

@@ -91,7 +91,7 @@ def _write(path: Path, text: str) -> None:
             return
         _replace(path.resolve(), text)
     except OSError as error:
-        raise click.UsageError(f"--output {path} cannot be written: {error.strerror or error}.") from error
+        raise click.ClickException(f"--output {path} cannot be written: {error.strerror or error}.") from error
 
 
 def _replace(path: Path, text: str) -> None:
