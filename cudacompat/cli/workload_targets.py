@@ -16,7 +16,7 @@ from cudacompat.report import Other, Style
 from cudacompat.report.interface import Nested, Silenced, Waiting
 
 if TYPE_CHECKING:
-    from cudacompat.workloads import WorkloadReport
+    from cudacompat.workloads import Inventory, WorkloadReport
 
 _HEAD = 4 << 20
 _COMMANDS = frozenset({"docker", "podman", "nvidia-docker", "nerdctl", "srun"})
@@ -51,10 +51,9 @@ def check(
 
     ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo.
     """
-    from cudacompat.workloads import ImageUse, Inventory, check_command, check_workload, ignores_from_config
-    from cudacompat.workloads.inventory_files import read_inventory
+    from cudacompat.workloads import ImageUse, check_command, check_workload, ignores_from_config
 
-    inventory = Inventory() if nodes is None else read_inventory(nodes)
+    inventory = _inventory(nodes)
     ignores = ignores_from_config(ignore_entries())
 
     def check_image(use: ImageUse) -> Report:
@@ -70,6 +69,22 @@ def check(
 
     other = _result(found, host, is_file=isinstance(target, str))
     return other, other.verdict.outcome
+
+
+def _inventory(nodes: str | None) -> Inventory:
+    """What the rules may know of the cluster; a plain list of hosts says nothing of its scheduler."""
+    from cudacompat.workloads import Inventory
+
+    if nodes is None:
+        return Inventory()
+    from cudacompat.inventory.read import read_content
+    from cudacompat.model.inventory import Fleet, SlurmSite
+
+    content = read_content(nodes)
+    return Inventory(
+        site=content if isinstance(content, SlurmSite) else None,
+        fleet=content if isinstance(content, Fleet) else None,
+    )
 
 
 def _result(found: WorkloadReport, host: HostFacts, *, is_file: bool) -> Other:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from cudacompat.model.inventory import FleetNode
 from cudacompat.tables import minor_compat_floor, parse_driver
 from cudacompat.workloads.images import is_file, is_floating, is_unexpanded, tag_cuda
 from cudacompat.workloads.interface import Hit, ImageUse, Inventory, RuleBook
-from cudacompat.workloads.inventory import FleetNode
 
 D = TypeVar("D")
 Uses = Callable[[D], Iterable[ImageUse]]

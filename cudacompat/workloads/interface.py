@@ -14,8 +14,8 @@ from typing import Generic, Literal, TypeVar
 from cudacompat.errors import TargetError
 from cudacompat.model import Finding, ImageFacts, Location, Report
 from cudacompat.model.host import Injection
+from cudacompat.model.inventory import Fleet, SlurmSite
 from cudacompat.model.prediction import Level
-from cudacompat.workloads.inventory import Fleet, SlurmSite
 
 WorkloadKind = Literal["slurm", "kubernetes", "compose", "docker-run", "dockerfile"]
 Need = Literal["site", "fleet", "image", "host"]

@@ -11,6 +11,7 @@ from cudacompat.errors import Error
 from cudacompat.inventory.facts import fleet_nodes
 from cudacompat.inventory.kubernetes import read_fleet
 from cudacompat.inventory.read import read_nodes
+from cudacompat.inventory.slurm import read_site
 from cudacompat.model.inventory import Node
 
 DATA = Path(__file__).parent.parent / "data"
@@ -243,3 +244,25 @@ def test_values_of_another_shape_are_not_known() -> None:
         items = [{"kind": "Node", **dict.fromkeys(keys, shape)}, {"kind": "ResourceSlice", "spec": shape}, node("n")]
         found = fleet_nodes(read_fleet({"items": items}, "here"))
         assert [one.name for one in found.nodes] == ["n"]
+
+
+def test_a_site_from_scontrol() -> None:
+    text = (
+        "NodeName=g1 Arch=x86_64\n   CPUTot=16\n   AvailableFeatures=a100,drv535\n   Gres=gpu:a100:4,shard:a100:8\n"
+        "   Version=23.11.4\n   Partitions=gpu,all\n\nNodeName=c1 Arch=x86_64\n   AvailableFeatures=(null)\n   Gres=(null)\n"
+    )
+    site = read_site(text, "nodes.txt")
+    assert site.version == (23, 11)
+    assert [(n.name, n.gpus(), n.gpus("a100"), n.features, n.partitions) for n in site.nodes] == [
+        ("g1", 4, 4, ("a100", "drv535"), ("gpu", "all")),
+        ("c1", 0, 0, (), ()),
+    ]
+
+
+def test_a_site_from_sinfo_with_node_lists() -> None:
+    site = read_site(
+        "PARTITION|NODELIST|GRES|AVAIL_FEATURES\ngpu*|g[01-03,07]|gpu:1g.10gb:4,gpu:3g.40gb:1|mig\n", "sinfo.txt"
+    )
+    assert [n.name for n in site.nodes] == ["g01", "g02", "g03", "g07"]
+    assert site.nodes[0].gpus("1g.10gb") == 4
+    assert site.default_partition == "gpu"

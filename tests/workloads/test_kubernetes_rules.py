@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from cudacompat.inventory.kubernetes import read_fleet
 from cudacompat.model import Coverage, ImageConfig, ImageFacts, Target
+from cudacompat.model.inventory import Fleet, FleetNode, Taint
 from cudacompat.workloads import Inventory, check_text
-from cudacompat.workloads.inventory import Fleet, FleetNode, Taint
-from cudacompat.workloads.inventory_files import read_fleet
 
-FLEET = read_fleet((Path(__file__).parent.parent / "data" / "nodes_fleet.json").read_text(), "nodes_fleet.json")
+FLEET = read_fleet(
+    json.loads((Path(__file__).parent.parent / "data" / "nodes_fleet.json").read_text()), "nodes_fleet.json"
+)
 ALL = Inventory(fleet=FLEET)
 NONE = Inventory()
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cudacompat.errors import Error, HostError, TargetError, UsageError
+from cudacompat.errors import Error, TargetError, UsageError
 from cudacompat.workloads import Ignore, check_text, check_workload, ignores_from_config, recognise, rule_cards
 from cudacompat.workloads.arguments import Grammar, parse
-from cudacompat.workloads.inventory_files import expand_names, read_fleet, read_site
 from cudacompat.workloads.kubernetes.quantity import quantity
 from cudacompat.workloads.shell import read_script
 from cudacompat.workloads.slurm.directives import read_directives
@@ -137,44 +136,6 @@ def test_every_rule_has_a_card_with_level_title_fix_and_source() -> None:
     for card in cards:
         assert card.level in ("error", "warning", "note")
         assert card.title and card.fix and card.source
-
-
-def test_a_site_from_scontrol() -> None:
-    text = (
-        "NodeName=g1 Arch=x86_64\n   CPUTot=16\n   AvailableFeatures=a100,drv535\n   Gres=gpu:a100:4,shard:a100:8\n"
-        "   Version=23.11.4\n   Partitions=gpu,all\n\nNodeName=c1 Arch=x86_64\n   AvailableFeatures=(null)\n   Gres=(null)\n"
-    )
-    site = read_site(text, "nodes.txt")
-    assert site.version == (23, 11)
-    assert [(n.name, n.gpus(), n.gpus("a100"), n.features, n.partitions) for n in site.nodes] == [
-        ("g1", 4, 4, ("a100", "drv535"), ("gpu", "all")),
-        ("c1", 0, 0, (), ()),
-    ]
-
-
-def test_a_site_from_sinfo_with_node_lists() -> None:
-    site = read_site(
-        "PARTITION|NODELIST|GRES|AVAIL_FEATURES\ngpu*|g[01-03,07]|gpu:1g.10gb:4,gpu:3g.40gb:1|mig\n", "sinfo.txt"
-    )
-    assert [n.name for n in site.nodes] == ["g01", "g02", "g03", "g07"]
-    assert site.nodes[0].gpus("1g.10gb") == 4
-    assert site.default_partition == "gpu"
-
-
-@pytest.mark.parametrize("text", ["", "nothing", "{}"])
-def test_facts_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(HostError):
-        read_site(text, "x")
-    with pytest.raises(HostError):
-        read_fleet(text, "x")
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [("a", ["a"]), ("a,b", ["a", "b"]), ("a[1-3]", ["a1", "a2", "a3"]), ("a[08-10],b", ["a08", "a09", "a10", "b"])],
-)
-def test_node_lists(text: str, names: list[str]) -> None:
-    assert list(expand_names(text)) == names
 
 
 @pytest.mark.parametrize(

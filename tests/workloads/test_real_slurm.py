@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cudacompat.inventory.slurm import read_site
 from cudacompat.workloads import Inventory, check_text
 from cudacompat.workloads.devices import Device, slurm_grant
-from cudacompat.workloads.inventory_files import read_site
 from tests.support.servers import unavailable
 from tests.support.slurm import Cluster, require_slurm, slurm
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cudacompat.model import Coverage, ImageConfig, ImageFacts, Target
+from cudacompat.model.inventory import Gres, SlurmNode, SlurmSite
 from cudacompat.workloads import Inventory, check_text
-from cudacompat.workloads.inventory import Gres, SlurmNode, SlurmSite
 
 SITE = SlurmSite(
     nodes=(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cudacompat.model.inventory import Fleet, FleetNode
 from cudacompat.workloads.interface import RuleBook
-from cudacompat.workloads.inventory import Fleet, FleetNode
 from cudacompat.workloads.kubernetes.reader import KubernetesFile, Pod, is_gpu_resource
 
 BOOK: RuleBook[KubernetesFile] = RuleBook()

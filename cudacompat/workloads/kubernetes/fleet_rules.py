@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cudacompat.model.inventory import Fleet, FleetNode
 from cudacompat.model.prediction import Level
 from cudacompat.workloads.interface import Hit, Inventory, Need
-from cudacompat.workloads.inventory import Fleet, FleetNode
 from cudacompat.workloads.kubernetes.book import BOOK, candidates, matching
 from cudacompat.workloads.kubernetes.reader import (
     GPU,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from cudacompat.model.inventory import Fleet, FleetNode
 from cudacompat.workloads.image_rules import add_driver_rule, add_floating_rule
 from cudacompat.workloads.images import brings_cuda, capability_of_label, first_toolkit, is_unexpanded, too_old_for
 from cudacompat.workloads.interface import Hit, ImageUse, Inventory
-from cudacompat.workloads.inventory import Fleet, FleetNode
 from cudacompat.workloads.kubernetes.book import BOOK, candidates, matching
 from cudacompat.workloads.kubernetes.reader import Container, KubernetesFile, image_use, template_text, workloads_of
 from cudacompat.workloads.visible_rules import add_visible_rules

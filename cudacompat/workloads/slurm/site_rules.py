@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from cudacompat.model.inventory import SlurmNode, SlurmSite
 from cudacompat.workloads.interface import Hit, Inventory
-from cudacompat.workloads.inventory import SlurmNode, SlurmSite
 from cudacompat.workloads.slurm.book import BOOK, all_sets, job_sets
 from cudacompat.workloads.slurm.gpus import (
     MIG_TYPE,
