@@ -32,6 +32,7 @@ def check(
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
     mirrors: Mapping[str, str] | None = None,
+    cache_dir: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Predict what `docker run --gpus` will do with an image on a host.
@@ -43,7 +44,7 @@ def check(
     the other values are laid. With neither, this machine is asked; facts that it does not tell stay unknown and
     are never guessed. ``quick`` reads manifest and config only.
     ``insecure_hosts`` are registries ("host:port") that may be spoken to without TLS or its verification;
-    ``mirrors`` map a registry ("docker.io") to a host that is asked first.
+    ``mirrors`` map a registry ("docker.io") to a host that is asked first. ``cache_dir`` is as for ``inspect``.
 
     Raises TargetError when the image cannot be read, HostError for an unreadable host file, UsageError for
     values that make no sense.
@@ -60,7 +61,13 @@ def check(
     )
     facts = host_or_unknown(host, options)
     image = inspect(
-        target, platform=platform, quick=quick, insecure_hosts=insecure_hosts, mirrors=mirrors, progress=progress
+        target,
+        platform=platform,
+        quick=quick,
+        insecure_hosts=insecure_hosts,
+        mirrors=mirrors,
+        cache_dir=cache_dir,
+        progress=progress,
     )
     return report_on(image, facts)
 
@@ -72,12 +79,17 @@ def inspect(
     quick: bool = False,
     insecure_hosts: Sequence[str] = (),
     mirrors: Mapping[str, str] | None = None,
+    cache_dir: str | Path | None = None,
     progress: Progress | None = None,
 ) -> ImageFacts:
     """What CUDA is in an image, with evidence. Nothing of the image is executed or written to disk.
 
+    ``cache_dir`` is a folder that keeps what was learned of each layer for the next time, by the layer's digest;
+    None keeps nothing. What is learned is the same with and without.
+
     Raises TargetError when the image cannot be read, UsageError when ``target`` or ``platform`` is none.
     """
+    from cudacompat.cache.folder import CacheFolder
     from cudacompat.evidence.collect import collect
     from cudacompat.sources import open_image
 
@@ -85,7 +97,9 @@ def inspect(
         target, platform=platform, insecure_hosts=tuple(insecure_hosts), mirrors=mirrors, progress=progress
     )
     try:
-        return collect(image, depth="config" if quick else "full", progress=progress)
+        if quick:
+            return collect(image, depth="config")
+        return collect(image, progress=progress, shelf=None if cache_dir is None else CacheFolder(cache_dir))
     finally:
         image.close()
 

@@ -22,6 +22,7 @@ ALLOWED = {
     "host": BASE | {"tables", "stack"},
     "inventory": BASE | {"host", "tables"},
     "sources": BASE | {"layers"},
+    "cache": BASE,
     "workloads": BASE | {"tables", "report"},
     "report": BASE | {"predict", "tables"},
 }

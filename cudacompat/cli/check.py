@@ -12,17 +12,16 @@ from cudacompat.cli import workload_targets
 from cudacompat.cli.app import unexpected
 from cudacompat.cli.codes import DEFAULT_THRESHOLD, THRESHOLDS, UNREADABLE, exit_code, heaviest
 from cudacompat.cli.options import (
-    IMAGE_OPTIONS,
     PROGRESS_OPTIONS,
     REPORT_OPTIONS,
     Command,
+    ImageOptions,
     host_options,
-    mirror_map,
+    image_options,
     option,
 )
 from cudacompat.cli.output import check_output, complain, emit, style_for
 from cudacompat.cli.profiles import PROFILE_OPTIONS, profile_hosts
-from cudacompat.cli.progress import progress_line
 from cudacompat.errors import Error
 from cudacompat.host import HostOptions
 from cudacompat.model import HostFacts, ImageFacts
@@ -33,12 +32,9 @@ from cudacompat.report import PLAIN_FORMATS, Result, Unread, renderer
 class Reading:
     """How images are read."""
 
-    platform: str | None
-    quick: bool
-    insecure: Sequence[str]
-    mirrors: Sequence[str]
+    images: ImageOptions
     progress: bool
-    nodes: str | None = None
+    nodes: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ Answer = tuple[Result, int]
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @host_options
 @PROFILE_OPTIONS
-@IMAGE_OPTIONS
+@image_options
 @REPORT_OPTIONS
 @option(
     "--fail-on",
@@ -91,10 +87,7 @@ def command(
     host: str | None,
     profiles: Sequence[str],
     all_profiles: bool,
-    platform: str | None,
-    quick: bool,
-    insecure: Sequence[str],
-    mirrors: Sequence[str],
+    images: ImageOptions,
     nodes: str | None,
     format_: str,
     output: str | None,
@@ -125,7 +118,7 @@ def command(
     )
     for error in (item for item in hosts if isinstance(item, Error)):
         complain(str(error))
-    reading = Reading(platform, quick, insecure, mirrors, progress=not (quiet or no_progress), nodes=nodes)
+    reading = Reading(images, not (quiet or no_progress), nodes)
     # The words of a command line are one target.
     chosen = [list(targets)] if workload_targets.is_command_line(targets) else list(targets)
     run = Run(hosts, reading, fail_on, alone=len(chosen) * len(hosts) == 1, plain=format_ in PLAIN_FORMATS)
@@ -141,7 +134,7 @@ def _check(target: str | Sequence[str], run: Run) -> list[Answer]:
 
     def inspect(image: str) -> ImageFacts:
         if image not in images:
-            images[image] = _inspect(image, run.reading)
+            images[image] = run.reading.images.inspect(image, progress=run.reading.progress)
         return images[image]
 
     try:
@@ -185,15 +178,3 @@ def _unread(name: str, error: Exception, run: Run) -> Answer:
     sentence = str(error) if isinstance(error, Error) else unexpected(error)
     complain(f"{name}: {sentence}")
     return Unread(name, sentence), UNREADABLE
-
-
-def _inspect(target: str, reading: Reading) -> ImageFacts:
-    with progress_line(target, wanted=reading.progress) as progress:
-        return api.inspect(
-            target,
-            platform=reading.platform,
-            quick=reading.quick,
-            insecure_hosts=reading.insecure,
-            mirrors=mirror_map(reading.mirrors),
-            progress=progress,
-        )

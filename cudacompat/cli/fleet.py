@@ -11,9 +11,8 @@ import click
 from cudacompat import api
 from cudacompat.cli import workload_targets
 from cudacompat.cli.codes import DEFAULT_THRESHOLD, THRESHOLDS, exit_code, heaviest
-from cudacompat.cli.options import IMAGE_OPTIONS, LISTED, Command, mirror_map, option, output_options, together
+from cudacompat.cli.options import LISTED, Command, ImageOptions, image_options, option, output_options, together
 from cudacompat.cli.output import check_output, complain, emit, style_for
-from cudacompat.cli.progress import progress_line
 from cudacompat.errors import TargetError
 from cudacompat.host import HostOptions, with_options
 from cudacompat.inventory import driver_map, live
@@ -67,7 +66,7 @@ class _Question:
 )
 @click.argument("target", metavar="TARGET")
 @_INVENTORY_OPTIONS
-@IMAGE_OPTIONS
+@image_options
 @output_options(PLAIN_FORMATS)
 @option(
     "--fail-on",
@@ -89,10 +88,7 @@ def command(
     injection: str | None,
     toolkit: str | None,
     docker: str | None,
-    platform: str | None,
-    quick: bool,
-    insecure: Sequence[str],
-    mirrors: Sequence[str],
+    images: ImageOptions,
     format_: str,
     output: str | None,
     fail_on: str,
@@ -117,15 +113,7 @@ def command(
     machines = _over_hosts(machines, lambda host: replace(with_options(options, host), origin=host.origin))
 
     def inspect(name: str) -> ImageFacts:
-        with progress_line(name, wanted=not (quiet or no_progress)) as progress:
-            return api.inspect(
-                name,
-                platform=platform,
-                quick=quick,
-                insecure_hosts=insecure,
-                mirrors=mirror_map(mirrors),
-                progress=progress,
-            )
+        return images.inspect(name, progress=not (quiet or no_progress))
 
     answers = [_answer(question, inspect, machines) for question in _questions(target)]
     emit(_rendered(answers, format_, style_for(output, quiet=quiet)), output)

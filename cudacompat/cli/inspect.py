@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from cudacompat import api
-from cudacompat.cli.options import IMAGE_OPTIONS, OUTPUT_OPTIONS, PROGRESS_OPTIONS, Command, mirror_map
+from cudacompat.cli.options import OUTPUT_OPTIONS, PROGRESS_OPTIONS, Command, ImageOptions, image_options
 from cudacompat.cli.output import check_output, emit, style_for
-from cudacompat.cli.progress import progress_line
 from cudacompat.model import ImageFacts
 from cudacompat.report import Style
 
@@ -20,16 +17,13 @@ from cudacompat.report import Style
     epilog="Exit codes: 0 read, 2 wrong usage, 4 the image could not be read.",
 )
 @click.argument("target", metavar="TARGET")
-@IMAGE_OPTIONS
+@image_options
 @OUTPUT_OPTIONS
 @PROGRESS_OPTIONS
 def command(
     *,
     target: str,
-    platform: str | None,
-    quick: bool,
-    insecure: Sequence[str],
-    mirrors: Sequence[str],
+    images: ImageOptions,
     format_: str,
     output: str | None,
     verbose: bool,
@@ -43,15 +37,7 @@ def command(
     cudacompat inspect app.tar --format json
     """
     check_output(output)
-    with progress_line(target, wanted=not (quiet or no_progress)) as progress:
-        image = api.inspect(
-            target,
-            platform=platform,
-            quick=quick,
-            insecure_hosts=insecure,
-            mirrors=mirror_map(mirrors),
-            progress=progress,
-        )
+    image = images.inspect(target, progress=not (quiet or no_progress))
     emit(_rendered(image, format_, style_for(output, verbose=verbose, quiet=quiet)), output)
     return 0
 

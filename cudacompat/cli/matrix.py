@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import click
 
 from cudacompat import api
-from cudacompat.cli.options import IMAGE_OPTIONS, LISTED, Command, mirror_map, option
+from cudacompat.cli.options import LISTED, Command, ImageOptions, image_options, option
 from cudacompat.cli.output import check_output, emit, style_for
-from cudacompat.cli.progress import progress_line
 from cudacompat.host import HostOptions, with_options
 from cudacompat.model import Target
 from cudacompat.model.host import INJECTIONS
@@ -28,7 +27,7 @@ from cudacompat.report import Style
 @option("--injection", type=click.Choice(INJECTIONS), help="How GPUs get into containers on these hosts.")
 @option("--toolkit-version", "toolkit", metavar="VERSION", help="The NVIDIA container toolkit's version.")
 @option("--docker-version", "docker", metavar="VERSION", help="The Docker engine's version.")
-@IMAGE_OPTIONS
+@image_options
 @option(
     "--format",
     "format_",
@@ -47,10 +46,7 @@ def command(
     injection: str | None,
     toolkit: str | None,
     docker: str | None,
-    platform: str | None,
-    quick: bool,
-    insecure: Sequence[str],
-    mirrors: Sequence[str],
+    images: ImageOptions,
     format_: str,
     output: str | None,
     no_progress: bool,
@@ -66,15 +62,7 @@ def command(
     base = with_options(HostOptions(injection=injection, toolkit=toolkit, docker=docker))
     rows = [with_options(HostOptions(driver=driver)).driver or driver for driver in drivers]
     columns = [gpu for name in gpus for gpu in with_options(HostOptions(gpus=(name,))).gpus or ()]
-    with progress_line(target, wanted=not no_progress) as progress:
-        image = api.inspect(
-            target,
-            platform=platform,
-            quick=quick,
-            insecure_hosts=insecure,
-            mirrors=mirror_map(mirrors),
-            progress=progress,
-        )
+    image = images.inspect(target, progress=not no_progress)
     drawn = matrix(image, base, rows or known_drivers(), columns or known_gpus())
     emit(_drawn(image.target, drawn, format_, style_for(output)), output)
     return 0

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.types import StringParamType
+from platformdirs import user_cache_path
 
+from cudacompat import api
 from cudacompat.cli.config import FILE, META, VARIABLE, default_map, named_in
+from cudacompat.cli.progress import progress_line
 from cudacompat.host import HostOptions
+from cudacompat.model import ImageFacts
 from cudacompat.model.host import INJECTIONS
 from cudacompat.report import FORMATS, PLAIN_FORMATS
 from cudacompat.report.style import WIDTH
@@ -128,7 +134,7 @@ def host_options(function: Callable[..., int]) -> Callable[..., int]:
     return _HOST(gathered)
 
 
-IMAGE_OPTIONS = together(
+_IMAGE = together(
     option("--platform", metavar="OS/ARCH", help="Which image of a multi-platform index, such as linux/arm64."),
     option("--quick", is_flag=True, help="Read manifest and config only: one second, less certain."),
     option(
@@ -146,7 +152,64 @@ IMAGE_OPTIONS = together(
         metavar="REGISTRY=HOST",
         help="A host to ask before a registry, such as docker.io=mirror.example.com.",
     ),
+    option(
+        "--cache-dir",
+        metavar="DIR",
+        help="Where to keep what was learned of each layer, so that it is read once; default the user's cache folder.",
+    ),
+    option("--no-cache", is_flag=True, help="Read every layer anew, and keep nothing."),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """How images are read. ``cache_dir`` None keeps nothing."""
+
+    platform: str | None
+    quick: bool
+    insecure: Sequence[str]
+    mirrors: Mapping[str, str]
+    cache_dir: str | Path | None
+
+    def inspect(self, target: str, *, progress: bool) -> ImageFacts:
+        """Read an image, with a progress line on the terminal where it is wanted."""
+        with progress_line(target, wanted=progress) as told:
+            return api.inspect(
+                target,
+                platform=self.platform,
+                quick=self.quick,
+                insecure_hosts=self.insecure,
+                mirrors=self.mirrors,
+                cache_dir=self.cache_dir,
+                progress=told,
+            )
+
+
+def image_options(function: Callable[..., int]) -> Callable[..., int]:
+    """All options on how images are read; the command gets them as one ``images``."""
+
+    @functools.wraps(function)
+    def gathered(**values: Any) -> int:
+        mirrors = mirror_map(values.pop("mirrors"))
+        cache_dir = _cache_dir(values.pop("cache_dir"), no_cache=values.pop("no_cache"))
+        read = {name: values.pop(name) for name in ("platform", "quick", "insecure")}
+        return function(images=ImageOptions(mirrors=mirrors, cache_dir=cache_dir, **read), **values)
+
+    return _IMAGE(gathered)
+
+
+def _cache_dir(named: str | None, *, no_cache: bool) -> str | Path | None:
+    """The folder for results, None for none: of two contradicting wishes the one from the nearer place counts."""
+    if named is not None and no_cache:
+        source = click.get_current_context().get_parameter_source
+        places = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP)
+        near = next(place for place in places if place in (source("cache_dir"), source("no_cache")))
+        if source("cache_dir") == source("no_cache"):
+            raise click.UsageError("--cache-dir and --no-cache contradict each other: give one of them.")
+        no_cache = source("no_cache") == near
+    if no_cache:
+        return None
+    return named if named is not None else user_cache_path("cudacompat", appauthor=False)
 
 
 def output_options(formats: Sequence[str]) -> Callable[[Function], Function]:

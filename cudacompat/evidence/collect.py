@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from cudacompat.evidence import libraries
 from cudacompat.evidence.assemble import assemble
 from cudacompat.evidence.detectors import Wanted
 from cudacompat.evidence.interface import FileDetector, Note, Observation, Value
+from cudacompat.evidence.readings import Reading, Shelf, decode, encode, image_key, layer_key
 from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
 from cudacompat.layers.merge import merge
-from cudacompat.layers.record import LayerRecord, LayerRecorder
-from cudacompat.layers.tar import open_layer
+from cudacompat.layers.record import LayerRecorder
+from cudacompat.layers.tar import holds_what_it_says, open_layer
 from cudacompat.model import Coverage, ImageFacts, Kernels, SharedLibrary
 
 Depth = Literal["config", "full"]
@@ -31,10 +34,8 @@ _TEXT_WEIGHT = 200
 
 @dataclass(slots=True)
 class Tally:
-    """What the pass counts on its way, beside the findings."""
+    """What the passes over all layers count on their way."""
 
-    notes: list[str] = field(default_factory=list)
-    machines: dict[str, int] = field(default_factory=dict)
     files: int = 0
     kept: int = 0
 
@@ -44,37 +45,91 @@ class Tally:
         return self.kept <= _MOST_FINDINGS
 
 
-def collect(image: OpenImage, *, depth: Depth = "full", progress: Progress | None = None) -> ImageFacts:
+def collect(
+    image: OpenImage, *, depth: Depth = "full", progress: Progress | None = None, shelf: Shelf | None = None
+) -> ImageFacts:
     """Everything that an image says about CUDA, with evidence.
 
-    ``depth`` "config" reads no layer. Raises TargetError when a layer is broken or does not match its
-    digest; a file that a detector cannot read becomes a coverage note.
+    ``depth`` "config" reads no layer. ``shelf`` keeps what was read of a layer for the next time: the facts are
+    the same with and without. Raises TargetError when a layer is broken or does not match its digest; a file
+    that a detector cannot read becomes a coverage note.
     """
     if depth == "config":
         layers = len(image.config.diff_ids)
         return assemble(image, merge(()), Coverage("config", False, 0, layers, tuple(image.notes)), {})
-    tally = Tally()
-    records = {record.digest: record for record in _records(image, tally, progress)}
-    order = [digest for digest in image.layer_order() if digest in records]
-    expected = max(len(image.config.diff_ids), len(image.layer_order()))
-    notes = tuple(dict.fromkeys((*image.notes, *tally.notes)))
-    if tally.kept > _MOST_FINDINGS:
+    readings, listed, kept = _kept_image(image, shelf) or _read_image(image, shelf, progress)
+    order = [digest for digest in listed if digest in readings]
+    seen = [readings[digest] for digest in dict.fromkeys(order)]
+    notes = tuple(dict.fromkeys((*image.notes, *(note for reading in seen for note in reading.notes))))
+    if kept > _MOST_FINDINGS:
         notes += (f"there is more to find than {_MOST_FINDINGS} things: the rest was left out",)
-    complete = len(order) >= expected and tally.kept <= _MOST_FINDINGS
+    expected = max(len(image.config.diff_ids), len(listed))
+    complete = len(order) >= expected and kept <= _MOST_FINDINGS
     coverage = Coverage("full", complete, len(order), expected, notes)
-    return assemble(image, merge(records[digest] for digest in order), coverage, tally.machines)
+    machines: Counter[str] = Counter()
+    for reading in seen:
+        machines.update(reading.machines)
+    return assemble(image, merge(readings[digest].record for digest in order), coverage, machines)
 
 
-def _records(image: OpenImage, tally: Tally, progress: Progress | None) -> Iterator[LayerRecord[Found]]:
-    wanted = Wanted()
+_Readings = tuple[dict[str, Reading], tuple[str, ...], int]
+
+
+def _read_image(image: OpenImage, shelf: Shelf | None, progress: Progress | None) -> _Readings:
+    """The readings by layer, the layers' order, and the weight of all findings."""
+    wanted, tally = Wanted(), Tally()
+    readings: dict[str, Reading] = {}
+    keys: dict[str, str | None] = {}
     for number, blob in enumerate(image.layers(), start=1):
         if progress is not None:
             progress(f"layer {number}, {blob.digest[7:19]}")
-        yield _record(blob, wanted, tally, progress)
+        keys[blob.digest] = layer_key(blob) if shelf is not None else None
+        readings[blob.digest] = _reading(blob, wanted, tally, progress, shelf)
+    order = image.layer_order()
+    if shelf is not None and image.identity is not None:
+        shelf.put(image_key(image.identity), json.dumps([(digest, keys.get(digest)) for digest in order]).encode())
+    return readings, order, tally.kept
 
 
-def _record(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | None) -> LayerRecord[Found]:
+def _kept_image(image: OpenImage, shelf: Shelf | None) -> _Readings | None:
+    """The same from the shelf, for an image that its source names for good; None unless all layers are there."""
+    if shelf is None or image.identity is None or (data := shelf.get(image_key(image.identity))) is None:
+        return None
+    readings: dict[str, Reading] = {}
+    listed: list[list[str | None]] = json.loads(data)
+    for digest, key in listed:
+        reading = None if key is None else _on_shelf(key, shelf)
+        if digest is None or reading is None or reading.record.digest != digest:
+            return None
+        readings[digest] = reading
+    kept = sum(reading.kept for reading in readings.values())
+    return (readings, tuple(digest for digest, _ in listed if digest), kept) if kept <= _MOST_FINDINGS else None
+
+
+def _on_shelf(key: str, shelf: Shelf) -> Reading | None:
+    data = shelf.get(key)
+    return None if data is None else decode(data)
+
+
+def _reading(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | None, shelf: Shelf | None) -> Reading:
+    """One layer's reading, from the shelf where its bytes are sure to be the same."""
+    key = layer_key(blob) if shelf is not None else None
+    if shelf is None or key is None:
+        return _read(blob, wanted, tally, progress)[0]
+    known = _on_shelf(key, shelf)
+    if known is not None and tally.kept + known.kept <= _MOST_FINDINGS and holds_what_it_says(blob):
+        tally.kept += known.kept
+        return known
+    reading, checked = _read(blob, wanted, tally, progress)
+    if checked and tally.kept <= _MOST_FINDINGS:
+        shelf.put(key, encode(reading))
+    return reading
+
+
+def _read(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | None) -> tuple[Reading, bool]:
+    """One pass over a layer, and whether all of its bytes were read and match its digest."""
     recorder: LayerRecorder[Found] = LayerRecorder(blob.digest)
+    before, machines = tally.kept, Counter[str]()
     walk = open_layer(blob)
     for entry, content in walk:
         recorder.add(entry)
@@ -83,14 +138,15 @@ def _record(blob: LayerBlob, wanted: Wanted, tally: Tally, progress: Progress | 
         tally.files += 1
         if progress is not None and tally.files % 512 == 0:
             progress(f"{tally.files} files read")
-        found = tuple(_observations(entry, content, wanted, blob.digest, tally))
+        found = tuple(_observations(entry, content, wanted, blob.digest, machines))
         if found and tally.takes(entry.path, found):
             recorder.keep(entry.path, found)
-    tally.notes += walk.notes
-    return recorder.finish()
+    return Reading(recorder.finish(), tuple(walk.notes), machines, tally.kept - before), walk.checked
 
 
-def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, tally: Tally) -> Iterable[Observation]:
+def _observations(
+    entry: Entry, content: Content, wanted: Wanted, layer: str, machines: Counter[str]
+) -> Iterable[Observation]:
     detector = wanted.detector(entry.path)
     if detector is not None:
         return _read_small(detector, entry, content, layer)
@@ -101,8 +157,7 @@ def _observations(entry: Entry, content: Content, wanted: Wanted, layer: str, ta
     if not head.startswith((_ELF, _ARCHIVE, _FATBIN)):
         return named
     if head.startswith(_ELF):
-        machine = _MACHINES.get(int.from_bytes(head[18:20], "little"), "other")
-        tally.machines[machine] = tally.machines.get(machine, 0) + 1
+        machines[_MACHINES.get(int.from_bytes(head[18:20], "little"), "other")] += 1
     return [*named, *_read_binary(entry, _Headed(head, content), layer)]
 
 

@@ -20,7 +20,8 @@ class LayerBlob:
     to and ``diff_id`` what the uncompressed tar must hash to; either may be None where the source's
     format states none. ``stream`` is read forward; where ``stream.seekable()`` is true a reader may jump
     over payloads instead. It stays valid until the next blob is asked for. ``entries`` stands in for the
-    stream where a source has files instead of a tar.
+    stream where a source has files instead of a tar. ``on_demand`` tells that nothing is fetched before the
+    stream is read, and that ``content_digest``, vouched for by the source, is what it is asked for by.
     """
 
     digest: str
@@ -30,19 +31,22 @@ class LayerBlob:
     content_digest: str | None = None
     diff_id: str | None = None
     entries: Iterator[tuple[Entry, Content]] | None = None
+    on_demand: bool = False
 
 
 class OpenImage(ABC):
     """An image that a source has found: its config at once, its layers when asked for.
 
     ``available_platforms`` is what the index offered; ``notes`` are sentences for the coverage (foreign
-    layers that were left out, digests that could not be checked).
+    layers that were left out, digests that could not be checked). ``identity`` names the image's content for
+    good, in the source's own terms; None where the same name may hold something else tomorrow.
     """
 
     target: Target
     config: ImageConfig
     available_platforms: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    identity: str | None = None
 
     @abstractmethod
     def layers(self) -> Iterator[LayerBlob]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from cudacompat.errors import TargetError
-from cudacompat.layers.codecs import recognise
+from cudacompat.layers.codecs import MAGIC_LENGTH, recognise
 from cudacompat.layers.compression import PIECE, RawBytes, unpacked
 from cudacompat.layers.digests import algorithm_of
 from cudacompat.layers.interface import Content, Entry, LayerBlob
@@ -34,11 +35,12 @@ class LayerWalk:
     """One pass over a layer. Iterate it once; ``notes`` is final afterwards.
 
     ``notes`` are sentences for the coverage: a digest that was not checked, a media type that lies, a
-    file that was left out.
+    file that was left out. ``checked`` tells whether every byte was read in passing and matched a digest.
     """
 
     def __init__(self, blob: LayerBlob, limits: Limits = LIMITS) -> None:
         self.notes: list[str] = []
+        self.checked = False
         self._blob = blob
         self._limits = limits
         self._where = f"Layer {blob.digest}"
@@ -49,16 +51,9 @@ class LayerWalk:
             return blob.entries
         if blob.media_type.endswith("+encrypted"):
             raise TargetError(f"{self._where} is encrypted; decrypt the image first.")
-        if blob.stream.seekable() and self._is_plain():
+        if blob.stream.seekable() and _is_plain(blob.stream):
             return self._in_place(random_access(blob.stream))
         return self._streamed()
-
-    def _is_plain(self) -> bool:
-        stream = self._blob.stream
-        start = stream.tell()
-        head = stream.read(6)
-        stream.seek(start)
-        return recognise(head) is None
 
     def _in_place(self, file: RandomAccess) -> Iterator[tuple[Entry, Content]]:
         self._note_media_type(None)
@@ -92,8 +87,10 @@ class LayerWalk:
         self._check_size(raw.count)
         if blob.content_digest is not None:
             self._compare(blob.content_digest, raw.hexdigest())
+            self.checked = True
         elif blob.diff_id is not None and tar_hash is not None:
             self._compare(blob.diff_id, tar_hash.hexdigest())
+            self.checked = True
 
     def _walk(self, walk: TarWalk) -> Iterator[tuple[Entry, Content]]:
         yield from walk.members()
@@ -121,6 +118,31 @@ class LayerWalk:
             self.notes.append(
                 f"{self._where} is labelled {media_type} but is {found or 'not'} compressed; it was read as it is."
             )
+
+
+def holds_what_it_says(blob: LayerBlob) -> bool:
+    """Whether a layer is sure to be what its digest says, found out for less than a pass over it.
+
+    A blob that is sent on demand by its digest is; a compressed one that can seek is hashed as it lies, and
+    can be read from its start afterwards. False also where a pass is as cheap, or the only way.
+    """
+    if blob.on_demand:
+        return True
+    if blob.entries is not None or blob.content_digest is None or not blob.stream.seekable() or _is_plain(blob.stream):
+        return False
+    where = f"Layer {blob.digest}"
+    start = blob.stream.tell()
+    raw = RawBytes(blob.stream, where, algorithm_of(blob.content_digest, where))
+    raw.drain()
+    blob.stream.seek(start)
+    return blob.content_digest.partition(":")[2] == raw.hexdigest() and blob.size in (None, raw.count)
+
+
+def _is_plain(stream: BinaryIO) -> bool:
+    start = stream.tell()
+    head = stream.read(MAGIC_LENGTH)
+    stream.seek(start)
+    return recognise(head) is None
 
 
 def _hashing(pieces: Iterator[bytes], tar_hash: hashlib._Hash) -> Iterator[bytes]:

@@ -80,6 +80,11 @@ class Engine:
         self._client = _connect(address)
 
     @property
+    def version(self) -> str:
+        """Which engine this is, as far as it decides how an image is exported."""
+        return f"{self.name} {self._client.api_version}"
+
+    @property
     def holds_platforms(self) -> bool:
         """Whether the engine can be asked for one platform of a name."""
         parts = self._client.api_version.split(".")
@@ -187,6 +192,8 @@ class EngineImage(OpenImage):
         self.config = described.config
         self.available_platforms = (described.config.platform,)
         self.notes = described.notes
+        if described.target.digest is not None:
+            self.identity = f"{engine.version} {described.target.digest} {described.config.platform}"
         self._engine = engine
         self._path = path
         self._params = params

@@ -126,8 +126,9 @@ class RegistryImage(OpenImage):
             phrase = f"layer {number} of {len(ours)}, {(layer.size or 0) / 1e6:.1f} MB"
             stream = _BlobStream(self._endpoint, layer, phrase, self._progress)
             try:
+                diff_id = diff_ids.get(digest)
                 yield LayerBlob(
-                    digest, layer.media_type, layer.size, cast(BinaryIO, stream), digest, diff_ids.get(digest)
+                    digest, layer.media_type, layer.size, cast(BinaryIO, stream), digest, diff_id, on_demand=True
                 )
             finally:
                 stream.close()

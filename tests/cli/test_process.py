@@ -23,7 +23,7 @@ HOST = ["--driver", "535.183.01", "--gpu", "A100", "--injection", "legacy"]
 
 def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CUDACOMPAT_", "NO_COLOR"))}
-    return {**kept, "PYTHONIOENCODING": "utf-8", **more}
+    return {**kept, "PYTHONIOENCODING": "utf-8", "CUDACOMPAT_NO_CACHE": "1", **more}
 
 
 def program(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
