@@ -9,6 +9,7 @@ from cudacompat.model import Finding, HostFacts, ImageFacts, Prediction
 from cudacompat.predict.remedies import remedies
 from cudacompat.predict.scenarios import judge
 from cudacompat.predict.warnings import image_findings
+from cudacompat.stack import file_injection
 
 __all__ = ["predict"]
 
@@ -21,7 +22,7 @@ def predict(image: ImageFacts, host: HostFacts) -> Prediction:
     Facts of the host that are None are not guessed: every value they can have is played through, and the
     answers are merged ("depends" where they differ). Never raises on well-formed facts.
     """
-    filled = with_driver_cuda(host)
+    filled = with_driver_cuda(replace(host, injection=file_injection(image.target.source, host.injection)))
     merged = judge(image, filled)
     findings = (*merged.findings, *image_findings(image, filled))
     return Prediction(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from cudacompat.errors import TargetError
 from cudacompat.layers.interface import OpenImage
 from cudacompat.sources.contract import NoEngineError, NoImageError, Options, Progress, UnavailableError
-from cudacompat.sources.paths import PathKind, kind_of_place, sif_refusal
+from cudacompat.sources.paths import PathKind, kind_of_place
 from cudacompat.sources.platforms import normalise
 from cudacompat.sources.targets import SourceName, take_apart
 from cudacompat.sources.trust import Trust
@@ -31,7 +31,7 @@ def open_image(
 
     ``target`` is "name:tag" (the local engines first, then the registry), a path (recognised by content),
     or either with its source named: "docker:", "podman:", "registry:", "docker-archive:", "oci-archive:",
-    "oci-dir:", "dir:" and the spellings of skopeo and docker scout.
+    "oci-dir:", "dir:", "sif:" and the spellings of skopeo and docker scout.
     ``platform`` is os/architecture[/variant]; None means linux/amd64 where there is a choice.
     ``insecure_hosts`` are registries ("host" or "host:port") that may be spoken to without TLS or with a
     certificate that nobody vouches for. ``mirrors`` map a registry's host ("docker.io") to one that is
@@ -87,8 +87,10 @@ def _open_dir(place: str, named: str, options: Options) -> OpenImage:
     return rootfs.open(place, options.platform, named)
 
 
-def _open_sif(place: str, _named: str, _options: Options) -> OpenImage:
-    raise sif_refusal(place)
+def _open_sif(place: str, named: str, options: Options) -> OpenImage:
+    from cudacompat.sources import sif
+
+    return sif.open(place, options.platform, named)
 
 
 def _open_archive(place: str, named: str, options: Options) -> OpenImage:
@@ -143,4 +145,5 @@ _PATHS: Mapping[PathKind, _Open] = {
     "oci-archive": _open_oci,
     "oci-dir": _open_oci,
     "dir": _open_dir,
+    "sif": _open_sif,
 }

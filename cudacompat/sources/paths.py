@@ -8,10 +8,10 @@ from typing import Literal
 
 from cudacompat.errors import TargetError
 
-PathKind = Literal["docker-archive", "oci-archive", "oci-dir", "dir"]
+PathKind = Literal["docker-archive", "oci-archive", "oci-dir", "dir", "sif"]
 
 _PATH_STARTS = ("/", "./", "../", "~")
-_PATH_ENDS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".sif")
+_PATH_ENDS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".sif", ".sqsh")
 
 
 def kind_of_place(place: str) -> PathKind | None:
@@ -22,8 +22,6 @@ def kind_of_place(place: str) -> PathKind | None:
     """
     if not os.path.lexists(place):
         return _kind_of_named(place)
-    if place.endswith(".sif"):
-        raise sif_refusal(place)
     from cudacompat.sources.recognition import recognise
 
     kind = recognise(place)
@@ -32,18 +30,10 @@ def kind_of_place(place: str) -> PathKind | None:
         if not os.access(place, os.R_OK):
             raise TargetError(f"{place} cannot be read: no permission, or a link that leads nowhere.")
         raise TargetError(
-            f"{place} is no image: neither an archive of docker save, nor an OCI layout, nor a root file system, "
-            "or it is broken at its beginning."
+            f"{place} is no image: neither an archive of docker save, nor an OCI layout, nor a SIF, nor a root "
+            "file system, or it is broken at its beginning."
         )
     return kind
-
-
-def sif_refusal(place: str) -> TargetError:
-    """Says that a SIF image is not read, and what to name instead."""
-    return TargetError(
-        f"{place} cannot be read: SIF images are not supported yet; name the image that it was built from, "
-        "or unpack it with singularity build --sandbox and name the folder with dir:."
-    )
 
 
 def _kind_of_named(place: str) -> PathKind | None:
@@ -54,7 +44,7 @@ def _kind_of_named(place: str) -> PathKind | None:
     while cut > 0:
         if os.path.lexists(place[:cut]):
             kind = recognise(place[:cut])
-            if kind is not None and kind != "dir":
+            if kind is not None and kind not in ("dir", "sif"):
                 return kind
         cut = place.rfind(":", 0, cut)
     if _is_written_as_path(place):

@@ -15,9 +15,10 @@ from cudacompat.layers.compression import RawBytes, unpacked
 from cudacompat.layers.tape import FileTape, StreamTape, Tape
 from cudacompat.layers.tar_members import TarWalk
 from cudacompat.layers.window import Window
+from cudacompat.sources import sif
 from cudacompat.sources.stores import ARCHIVE_LIMITS, open_regular
 
-PathKind = Literal["docker-archive", "oci-archive", "oci-dir", "dir"]
+PathKind = Literal["docker-archive", "oci-archive", "oci-dir", "dir", "sif"]
 
 # Folders of which a root file system has at least one.
 _ROOT_FOLDERS = ("bin", "etc", "lib", "opt", "sbin", "usr", "var")
@@ -26,10 +27,10 @@ _LAYOUT = frozenset(("/oci-layout", "/index.json"))
 
 
 def recognise(path: str) -> PathKind | None:
-    """The kind of image at ``path``: a docker save archive, an OCI layout (tar or folder), a root file system.
+    """The kind of image at ``path``: a docker save archive, an OCI layout (tar or folder), a root file system, a SIF.
 
     None for anything else, also for what cannot be read. An archive of the newer docker save is an OCI
-    layout as well and counts as docker-archive.
+    layout as well and counts as docker-archive; a plain squashfs counts as sif.
     """
     try:
         if Path(path).is_dir():
@@ -38,7 +39,8 @@ def recognise(path: str) -> PathKind | None:
     except OSError:
         return None
     try:
-        return _archive(_names(Window(descriptor, 0, os.fstat(descriptor).st_size), path))
+        file = Window(descriptor, 0, os.fstat(descriptor).st_size)
+        return "sif" if sif.recognise(file.read_at(0, 128)) else _archive(_names(file, path))
     except TargetError:
         return None
     finally:

@@ -21,11 +21,11 @@ _CHUNK = 1 << 20
 _MAX_DEPTH = 100
 _MAX_NOTES = 20
 # A container runtime mounts its own over these: nothing below them is the image's.
-_MOUNTED_OVER = frozenset(("/proc", "/sys", "/dev"))
+MOUNTED_OVER = frozenset(("/proc", "/sys", "/dev"))
 _FOLDER = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 # Where every image with a program in it has one.
-_PROGRAM_FOLDERS = ("usr/bin", "bin", "usr/sbin", "sbin", "usr/local/bin", "usr/lib", "lib", "lib64", "")
+PROGRAM_FOLDERS = ("usr/bin", "bin", "usr/sbin", "sbin", "usr/local/bin", "usr/lib", "lib", "lib64", "")
 _LOOK_AT = 200
 _MACHINES = {3: "386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64"}
 
@@ -121,7 +121,7 @@ class RootFileSystem(OpenImage):
         yield Entry(path, "symlink", 0, target), NOTHING
 
     def _below(self, item: os.DirEntry[str], folder: int, path: str) -> Iterator[tuple[Entry, Content]]:
-        if path in _MOUNTED_OVER:
+        if path in MOUNTED_OVER:
             return
         if path.count("/") > _MAX_DEPTH:
             self._note(path, "it lies too deep")
@@ -196,7 +196,7 @@ NOTHING = OpenFile(-1, 0, "")
 
 def _platform(root: int) -> str | None:
     """The platform of the first program or library found, None when there is none."""
-    for folder in _PROGRAM_FOLDERS:
+    for folder in PROGRAM_FOLDERS:
         machine = _machine_in(root, folder)
         if machine is not None:
             return f"linux/{machine}"
@@ -230,6 +230,11 @@ def _machine_of(name: str, folder: int) -> str | None:
         head = os.pread(descriptor, 20, 0)
     finally:
         os.close(descriptor)
+    return architecture_of(head)
+
+
+def architecture_of(head: bytes) -> str | None:
+    """OCI's name for the machine of an ELF file by its first 20 bytes, None when it is none or of another one."""
     if len(head) < 20 or not head.startswith(b"\x7fELF"):
         return None
     return _MACHINES.get(int.from_bytes(head[18:20], "big" if head[5] == 2 else "little"))

@@ -53,6 +53,9 @@ _GENERATIONS = {
         ("1.20.0", "toolkit 1.19 or newer (CUDA versions are compared)"),
     ),
 }
+# By the source of an image, what starts it where that is not Docker.
+_OWN_MODE: dict[str, Injection] = {"sif": "apptainer", "squashfs": "enroot"}
+_OF_DOCKER = (None, "legacy", "cdi", "csv")
 
 
 def injections_of(docker: str | None, toolkit: str | None, *, cdi_spec: bool | None = None) -> tuple[ModeChoice, ...]:
@@ -74,6 +77,15 @@ def injections_of(docker: str | None, toolkit: str | None, *, cdi_spec: bool | N
     if tools is not None and tools >= _WRITES_SPEC and engine < _NOT_READ_FROM:
         return (_SURE_CDI,)
     return (_CDI, _FALLBACK)
+
+
+def file_injection(source: str, injection: Injection | None) -> Injection | None:
+    """The mode in which an image file is started on a host whose Docker would take ``injection``.
+
+    Docker starts no SIF and no squashfs, so its modes do not count for them: Apptainer and enroot have their own.
+    """
+    own = _OWN_MODE.get(source)
+    return own if own is not None and injection in _OF_DOCKER else injection
 
 
 def runtime_injection(mode: str, toolkit: str | None, *, tegra: bool = False) -> ModeChoice | None:
