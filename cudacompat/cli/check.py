@@ -108,7 +108,8 @@ def command(
     cudacompat check -- docker run --gpus all IMAGE
 
     TARGET is an image: name:tag (local engine first, then registry), registry:..., docker:..., podman:...,
-    a docker or OCI archive, an OCI layout folder, or a root file system folder. Nothing of it is executed.
+    a docker or OCI archive, an OCI layout folder, a SIF or squashfs file, or a root file system folder.
+    Nothing of it is executed.
     """
     check_output(output)
     hosts = (
