@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cudacompat import api
 from cudacompat.cli.config import ignore_entries
 from cudacompat.cli.workload_rules import workload_rules
+from cudacompat.errors import TargetError
 from cudacompat.model import HostFacts, ImageFacts, Report
 from cudacompat.model.prediction import Outcome
 from cudacompat.report import Other, Style
@@ -28,7 +29,10 @@ def is_command_line(targets: Sequence[str]) -> bool:
 
 
 def is_workload(target: str) -> bool:
-    """Whether the target is a file whose content is a workload."""
+    """Whether the target is a file whose content is a workload.
+
+    Raises TargetError for a file of text that is none: no image is text.
+    """
     path = Path(target)
     try:
         if not path.is_file():
@@ -41,7 +45,27 @@ def is_workload(target: str) -> bool:
         return False
     from cudacompat.workloads.recognise import recognise
 
-    return recognise(target, head.decode("utf-8-sig", "replace")) is not None
+    if recognise(target, head.decode("utf-8-sig", "replace")) is not None:
+        return True
+    if not head.strip():
+        raise TargetError(f"{target}, line 1: the file is empty; there is neither an image nor a workload in it")
+    if _is_text(head):
+        raise TargetError(
+            f"{target}, line 1: this text is no workload: neither a batch script (#SBATCH or srun lines), a Kubernetes "
+            "manifest (apiVersion and kind), a Compose file (services), a Dockerfile (FROM image) nor docker run lines"
+        )
+    return False
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        text = head[:4096].decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The cut may go through a character.
+        if error.start < len(head[:4096]) - 3:
+            return False
+        text = head[: error.start].decode("utf-8")
+    return all(character.isprintable() or character in "\t\n\r\f\v" for character in text)
 
 
 def check(

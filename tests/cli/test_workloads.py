@@ -105,3 +105,31 @@ def test_explain_knows_the_rules_of_workloads(run: Run, rule: str) -> None:
     result = run("explain", rule)
     assert result.exit_code == 0
     assert rule.upper() in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("train.sbatch", "", "train.sbatch, line 1: the file is empty"),
+        ("pod.yaml", " \n\n", "pod.yaml, line 1: the file is empty"),
+        ("notes.sh", "hello there\n", "notes.sh, line 1: this text is no workload"),
+        ("Dockerfile", "FROM\n", "Dockerfile, line 1: this text is no workload"),
+        ("values.yaml", "image: app\n", "values.yaml, line 1: this text is no workload"),
+        ("long.txt", "ä" * 5000, "long.txt, line 1: this text is no workload"),
+        ("odd.txt", "a" + "ä" * 5000, "odd.txt, line 1: this text is no workload"),
+    ],
+)
+def test_a_file_of_text_that_is_no_workload(run: Run, tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    result = run("check", name, *DRIVER)
+    assert result.exit_code == 4
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08" + b"\x01" * 40, b"caf\xe9 au lait", b"a\x1b[0m"])
+def test_other_bytes_are_taken_for_an_image(run: Run, tmp_path: Path, content: bytes) -> None:
+    from cudacompat.cli.workload_targets import is_workload
+
+    (tmp_path / "bytes").write_bytes(content)
+    assert not is_workload(str(tmp_path / "bytes"))

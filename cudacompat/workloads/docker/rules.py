@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cudacompat.workloads.devices import read_value
 from cudacompat.workloads.docker.command import DockerRun
@@ -150,9 +150,18 @@ def twice(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
 def after_image(lines: DockerLines, _inventory: Inventory) -> Iterator[Hit]:
     """D10: what follows the image is the container's command."""
     for run in lines.runs:
-        late = [w for w in run.command if w == "--gpus" or w.startswith("--gpus=")]
-        if late and not run.gpu_requests:
-            yield Hit(run.line, f"{late[0]} stands after {run.image}: it goes to the program, not to {run.engine}")
+        if not run.gpu_requests and _late_request(run.command):
+            yield Hit(run.line, f"--gpus stands after {run.image}: it goes to the program, not to {run.engine}")
+
+
+def _late_request(command: Sequence[str]) -> bool:
+    """Whether a --gpus behind the image was meant for the engine: a number behind a program may be its own."""
+    for at, word in enumerate(command):
+        if word == "--gpus" or word.startswith("--gpus="):
+            value = word.partition("=")[2] or " ".join(command[at + 1 : at + 2])
+            if at == 0 or value.strip("\"'") == "all" or "device=" in value or "capabilities=" in value:
+                return True
+    return False
 
 
 @BOOK.rule(
