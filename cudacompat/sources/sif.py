@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from cudacompat.errors import TargetError
+from cudacompat.layers.config import parse_config
 from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
 from cudacompat.layers.squashfs import MAGIC as SQUASHFS_MAGIC
 from cudacompat.layers.squashfs import Squashfs
@@ -32,7 +33,9 @@ _DESCRIPTOR = struct.Struct("<i?IIIqqqqqqq128s384s")
 _PARTITION = struct.Struct("<ii3s")
 _MAGIC = b"SIF_MAGIC\0"
 _MOST_OBJECTS = 4096
-_PARTITION_TYPE, _OCI_TYPES = 0x4004, (0x400A, 0x400B)
+_PARTITION_TYPE, _JSON_TYPE, _OCI_TYPES = 0x4004, 0x4006, (0x400A, 0x400B)
+# The config of the OCI image that a SIF was built from.
+_CONFIG_NAME = b"oci-config.json"
 _PRIMARY, _OVERLAY = 2, 4
 _SQUASH, _ENCRYPTED = 1, 5
 _FILE_SYSTEMS = {2: "ext3", 3: "an archive", 4: "raw data"}
@@ -62,6 +65,7 @@ class _Object:
     type: int
     offset: int
     size: int
+    name: bytes
     extra: bytes
 
     @property
@@ -73,11 +77,12 @@ class _Object:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The root file system in a file."""
+    """The root file system in a file; ``stated`` are what the config of an OCI image says, as far as there is one."""
 
     source: str
     window: Window
     architecture: str | None = None
+    stated: ImageConfig | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -99,9 +104,8 @@ def open(path: str, platform: str | None = None, named: str | None = None) -> Op
     try:
         found = _find(Window(descriptor, 0, os.fstat(descriptor).st_size), path)
         system = Squashfs(found.window, path)
-        settings, made_by = _settings(system)
-        config, notes = _config(system, found.architecture, settings, platform, path)
-        source = SIF if made_by == SIF else found.source
+        settings, source = _settings(system, found.source)
+        config, notes = _config(system, found, settings, platform, path)
         target = Target("image", named or f"{SIF}:{path}", source, None, config.platform)
         return SquashfsImage(descriptor, system, target, config, (*found.notes, *notes))
     except BaseException:
@@ -178,8 +182,25 @@ def _find_in_sif(file: Window, head: bytes, path: str) -> _Found:
     if primary.size < 1 or primary.offset < _HEADER.size or primary.offset + primary.size > file.size:
         raise TargetError(f"{path} is truncated or broken: its root file system does not lie in it.")
     overlays = sum(item.partition[1] == _OVERLAY for item in partitions)
-    notes = (f"{path} holds {overlays} writable overlays, which were not read.",) if overlays else ()
-    return _Found(SIF, file.part(primary.offset, primary.size), _ARCHITECTURES.get(architecture), notes)
+    notes = [f"{path} holds {overlays} writable overlays, which were not read."] if overlays else []
+    stated, problem = _stated(file, objects, path)
+    notes += [] if problem is None else [problem]
+    window = file.part(primary.offset, primary.size)
+    return _Found(SIF, window, _ARCHITECTURES.get(architecture), stated, tuple(notes))
+
+
+def _stated(file: Window, objects: list[_Object], path: str) -> tuple[ImageConfig | None, str | None]:
+    """The OCI config that a builder has put beside the file system, or a sentence on why it was not read."""
+    found = next((item for item in objects if item.type == _JSON_TYPE and item.name == _CONFIG_NAME), None)
+    if found is None:
+        return None, None
+    where = f"oci-config.json in {path}"
+    if not 0 < found.size <= _SETTINGS_LIMIT or found.offset < _HEADER.size:
+        return None, f"{where} was not read: it has {found.size} bytes."
+    try:
+        return parse_config(b'{"config": ' + file.read_at(found.offset, found.size) + b"}", where), None
+    except TargetError as error:
+        return None, f"{error} It was not read."
 
 
 def _objects(file: Window, head: bytes, path: str) -> list[_Object]:
@@ -193,28 +214,35 @@ def _objects(file: Window, head: bytes, path: str) -> list[_Object]:
     if len(table) < total * _DESCRIPTOR.size:
         raise TargetError(f"{path} is truncated: its table of {total} objects is not all there.")
     fields = _DESCRIPTOR.iter_unpack(table)
-    return [_Object(item[0], item[5], item[6], item[-1]) for item in fields if item[1]]
+    return [_Object(item[0], item[5], item[6], item[-2].rstrip(b"\0"), item[-1]) for item in fields if item[1]]
 
 
 def _config(
-    system: Squashfs, architecture: str | None, settings: Settings, platform: str | None, path: str
+    system: Squashfs, found: _Found, settings: Settings | None, platform: str | None, path: str
 ) -> tuple[ImageConfig, list[str]]:
-    notes = list(settings.notes)
-    architecture = architecture or _architecture(system)
-    if architecture is not None:
-        found = f"linux/{architecture}"
-    elif platform is not None:
-        found = normalise(platform)
-    else:
-        found = DEFAULT_PLATFORM
-        notes.append(f"No program in {path} says its architecture; {found} was assumed.")
-    config = ImageConfig(found, env=settings.env, labels=settings.labels)
+    """What is known of the image beside its files: the scripts that set its environment win over its config."""
+    notes = list(settings.notes if settings is not None else ())
+    if settings is None and found.stated is None:
+        notes.append("There is no image config in it: its environment and labels are not known.")
+    architecture = found.architecture or _architecture(system)
+    if architecture is None:
+        architecture = (normalise(platform) if platform is not None else DEFAULT_PLATFORM).partition("/")[2]
+        if platform is None:
+            notes.append(f"No program in {path} says its architecture; {DEFAULT_PLATFORM} was assumed.")
+    own, stated = settings or Settings(), found.stated or ImageConfig("")
+    config = ImageConfig(
+        f"linux/{architecture}",
+        env=own.env or stated.env,
+        labels=own.labels or stated.labels,
+        entrypoint=stated.entrypoint,
+        cmd=stated.cmd,
+    )
     check_platform(config, platform, path)
     return config, notes
 
 
-def _settings(system: Squashfs) -> tuple[Settings, str | None]:
-    """Environment and labels, and whose they are: a Singularity's or an enroot's, or nobody's."""
+def _settings(system: Squashfs, source: str) -> tuple[Settings | None, str]:
+    """Environment and labels, and what starts the image by whose they are; None where nobody left any."""
 
     def read(place: str) -> bytes | None:
         inode = system.find(place)
@@ -227,10 +255,7 @@ def _settings(system: Squashfs) -> tuple[Settings, str | None]:
         names = [name for name, _ in system.listing(folder) if name.endswith(".sh")][:_MOST_SCRIPTS]
         scripts = {name: read(f"{FOLDER}/env/{name}") or b"" for name in names}
         return singularity_settings(scripts, read), SIF
-    settings = enroot_settings(read)
-    if settings is not None:
-        return settings, SQUASHFS
-    return Settings(notes=("There is no image config in it: its environment and labels are not known.",)), None
+    return enroot_settings(read), source
 
 
 def _architecture(system: Squashfs) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from types import MappingProxyType
 
 from cudacompat.errors import TargetError
@@ -32,6 +33,7 @@ _LITERAL = re.compile(r"'([^']*)'")
 _BARE = re.compile(r"[^\s\"'`$\\;&|<>(){}*?\[\]~!#]*")
 _ESCAPED = re.compile(r'\\(["\\$`])')
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)")
+_REMARK = re.compile(r"# (\S+) (.*)")
 _SET = re.compile(r"\b([A-Za-z_]\w*)=")
 _NAMED = re.compile(r"(?:export|unset)\s+([A-Za-z_]\w*)")
 # The variables that a prediction may ask for.
@@ -65,17 +67,24 @@ def singularity_settings(scripts: Mapping[str, bytes], read: ReadFile) -> Settin
 
 def enroot_settings(read: ReadFile) -> Settings | None:
     """The settings of a root file system that enroot made, None when it did not make it."""
-    if any(read(path) is None for path in _ENROOT):
+    script, environment = (read(path) for path in _ENROOT)
+    if script is None or environment is None:
         return None
-    lines = (read(_ENROOT[1]) or b"").decode("utf-8", "replace").splitlines()
-    pairs = (match for line in lines if (match := _ASSIGNED.fullmatch(line)))
-    return Settings(tuple(f"{pair[1]}={pair[2]}" for pair in pairs))
+    pairs = (match for line in _lines(environment) if (match := _ASSIGNED.fullmatch(line)))
+    # The labels stand as remarks at the beginning of the script that starts the image.
+    labels = (match for line in takewhile(str.strip, _lines(script)) if (match := _REMARK.fullmatch(line)))
+    known = MappingProxyType({label[1]: label[2] for label in labels})
+    return Settings(tuple(f"{pair[1]}={pair[2]}" for pair in pairs), known)
+
+
+def _lines(raw: bytes) -> list[str]:
+    return raw.decode("utf-8", "replace").split("\n")
 
 
 def _read_script(text: str, known: dict[str, str], unknown: set[str]) -> None:
     """Take note of what a script sets: ``known`` with a value, ``unknown`` where it must be worked out."""
     sure = True
-    for line in map(str.strip, text.splitlines()):
+    for line in map(str.strip, text.split("\n")):
         if line.startswith("#"):
             continue
         sure = sure and not _CONTROL.match(line)

@@ -142,13 +142,17 @@ def test_a_plain_squashfs_and_a_program_of_singularity_2(packed: bytes, tmp_path
 
 def test_an_image_of_enroot(tmp_path: Path) -> None:
     files = {
-        "/etc/rc": 'exec "$@"\n',
+        "/etc/rc": "# maintainer NVIDIA CORPORATION\n# com.nvidia.volumes.needed nvidia_driver\n\n# no label\nexec sh\n",
         "/etc/environment": "PATH=/usr/bin\nNVIDIA_VISIBLE_DEVICES=all\n# a remark\nNVIDIA_REQUIRE_CUDA=cuda>=12.4\n",
     }
     root = build_image({"layers": [{"files": files}]}, tmp_path / "root", format="rootfs")
     image = open_image(str(made.squashfs(root, tmp_path / "app.sqsh", "-comp", "lzo", "-noD")))
     assert image.target.source == "squashfs"
     assert image.config.env == ("PATH=/usr/bin", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_REQUIRE_CUDA=cuda>=12.4")
+    assert image.config.labels == {
+        "maintainer": "NVIDIA CORPORATION",
+        "com.nvidia.volumes.needed": "nvidia_driver",
+    }
     assert image.notes == (f"No program in {tmp_path}/app.sqsh says its architecture; linux/amd64 was assumed.",)
     image.close()
 
@@ -158,6 +162,47 @@ def test_a_squashfs_of_nobody(tmp_path: Path) -> None:
     image = open_image(str(made.squashfs(root, tmp_path / "app.squashfs")))
     assert (image.target.source, image.config.platform, image.config.env) == ("squashfs", "linux/arm64", ())
     assert image.notes == ("There is no image config in it: its environment and labels are not known.",)
+    image.close()
+
+
+STATED = {
+    "Env": ["CUDA_VERSION=11.8.0", "ONLY=here"],
+    "Entrypoint": ["/opt/nvidia/nvidia_entrypoint.sh"],
+    "Cmd": ["python3"],
+    "Labels": {"a": "b"},
+}
+
+
+def test_the_config_of_the_image_it_was_built_from(packed: bytes, tmp_path: Path) -> None:
+    """It names what is started; environment and labels are those of the files in it, if there are any."""
+    stated = Part(json.dumps(STATED).encode(), made.JSON, name=b"oci-config.json")
+    image = open_image(written(tmp_path / "app.sif", made.sif([stated, Part(packed)])))
+    assert (image.config.entrypoint, image.config.cmd) == (("/opt/nvidia/nvidia_entrypoint.sh",), ("python3",))
+    assert "CUDA_VERSION=12.4.1" in image.config.env and "ONLY=here" not in image.config.env
+    assert image.config.labels["maintainer"] == "NVIDIA"
+    image.close()
+    root = build_image({"layers": [{"files": {"/bin/sh": {"elf": "x86_64"}}}]}, tmp_path / "root", format="rootfs")
+    bare = made.squashfs(root, tmp_path / "bare").read_bytes()
+    image = open_image(written(tmp_path / "bare.sif", made.sif([stated, Part(bare)])))
+    assert image.config.env == ("CUDA_VERSION=11.8.0", "ONLY=here")
+    assert (image.config.labels, image.notes) == ({"a": "b"}, ())
+    image.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"{", "is not valid JSON"),
+        (b"[]", "config"),
+        (b'{"Env": 7}', "Env"),
+        (b" " * (1 << 21), "was not read: it has 2097152 bytes."),
+    ],
+)
+def test_a_config_of_another_kind_is_a_note(packed: bytes, tmp_path: Path, data: bytes, said: str) -> None:
+    parts = [Part(data, made.JSON, name=b"oci-config.json"), Part(packed)]
+    image = open_image(written(tmp_path / "app.sif", made.sif(parts)))
+    assert len(image.notes) == 1 and said in image.notes[0] and "was not read" in image.notes[0]
+    assert image.config.entrypoint == ()
     image.close()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.servers import need, run
 
-DEFINITION, PARTITION, OCI_BLOB = 0x4001, 0x4004, 0x400B
+DEFINITION, PARTITION, JSON, OCI_BLOB = 0x4001, 0x4004, 0x4006, 0x400B
 SQUASHFS, EXT3, ENCRYPTED = 1, 2, 5
 SYSTEM, PRIMARY, DATA, OVERLAY = 1, 2, 3, 4
 AMD64, ARM64 = b"02", b"04"
@@ -28,6 +28,7 @@ class Part:
     system: int = SQUASHFS
     kind: int = PRIMARY
     architecture: bytes = AMD64
+    name: bytes = b"object"
 
 
 def squashfs(root: Path, out: Path, *options: str) -> Path:
@@ -44,7 +45,7 @@ def sif(parts: Sequence[Part], *, version: bytes = b"01", unused: int = 4) -> by
         data = data.ljust(-(-len(data) // ALIGNMENT) * ALIGNMENT, b"\0")
         extra = struct.pack("<ii3s", part.system, part.kind, part.architecture) if part.type == PARTITION else b""
         fields = (part.type, True, number, 0xF0000001, 0, DATA_AT + len(data), len(part.data), len(part.data))
-        table += struct.pack("<i?IIIqqqqqqq128s384s", *fields, 0, 0, 0, 0, b"object", extra)
+        table += struct.pack("<i?IIIqqqqqqq128s384s", *fields, 0, 0, 0, 0, part.name, extra)
         data += part.data
     total = unused + len(parts)
     head = struct.pack(
