@@ -35,6 +35,7 @@ class Reading:
     images: ImageOptions
     progress: bool
     nodes: str | None
+    here: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ def command(
     )
     for error in (item for item in hosts if isinstance(item, Error)):
         complain(str(error))
-    reading = Reading(images, not (quiet or no_progress), nodes)
+    here = not (host or profiles or all_profiles or options.describes_a_host())
+    reading = Reading(images, not (quiet or no_progress), nodes, here)
     # The words of a command line are one target.
     chosen = [list(targets)] if workload_targets.is_command_line(targets) else list(targets)
     run = Run(hosts, reading, fail_on, alone=len(chosen) * len(hosts) == 1, plain=format_ in PLAIN_FORMATS)
@@ -158,7 +160,7 @@ def _judge(
     if not isinstance(target, str) or workload_targets.is_workload(target):
 
         def workload(host: HostFacts) -> Answer:
-            other, outcome = workload_targets.check(target, host, inspect, run.reading.nodes)
+            other, outcome = workload_targets.check(target, host, inspect, run.reading.nodes, here=run.reading.here)
             return other, exit_code(outcome, run.fail_on)
 
         return workload

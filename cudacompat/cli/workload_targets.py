@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from cudacompat.report.interface import Nested, Silenced, Waiting
 
 if TYPE_CHECKING:
     from cudacompat.workloads import Inventory, WorkloadReport
+    from cudacompat.workloads.interface import WorkloadKind
 
 _HEAD = 4 << 20
 _COMMANDS = frozenset({"docker", "podman", "nvidia-docker", "nerdctl", "srun"})
@@ -33,20 +35,25 @@ def is_workload(target: str) -> bool:
 
     Raises TargetError for a file of text that is none: no image is text.
     """
+    return _kind(target) is not None
+
+
+def _kind(target: str) -> WorkloadKind | None:
     path = Path(target)
     try:
         if not path.is_file():
-            return False
+            return None
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except (OSError, ValueError):
-        return False
+        return None
     if b"\0" in head[:4096]:
-        return False
+        return None
     from cudacompat.workloads.recognise import recognise
 
-    if recognise(target, head.decode("utf-8-sig", "replace")) is not None:
-        return True
+    kind = recognise(target, head.decode("utf-8-sig", "replace"))
+    if kind is not None:
+        return kind
     if not head.strip():
         raise TargetError(f"{target}, line 1: the file is empty; there is neither an image nor a workload in it")
     if _is_text(head):
@@ -54,7 +61,7 @@ def is_workload(target: str) -> bool:
             f"{target}, line 1: this text is no workload: neither a batch script (#SBATCH or srun lines), a Kubernetes "
             "manifest (apiVersion and kind), a Compose file (services), a Dockerfile (FROM image) nor docker run lines"
         )
-    return False
+    return None
 
 
 def _is_text(head: bytes) -> bool:
@@ -69,15 +76,23 @@ def _is_text(head: bytes) -> bool:
 
 
 def check(
-    target: str | Sequence[str], host: HostFacts, inspect: Callable[[str], ImageFacts], nodes: str | None
+    target: str | Sequence[str],
+    host: HostFacts,
+    inspect: Callable[[str], ImageFacts],
+    nodes: str | None,
+    *,
+    here: bool,
 ) -> tuple[Other, Outcome]:
     """Check a workload file, or the words of a command line; ``inspect`` reads one image.
 
-    ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo.
+    ``nodes`` is a file with the cluster's nodes, from kubectl, scontrol or sinfo. ``here``: the workload is
+    meant for this machine, whose Compose and engine are then asked.
     """
     from cudacompat.workloads import ImageUse, check_command, check_workload, ignores_from_config
 
     inventory = _inventory(nodes)
+    if here and isinstance(target, str) and _kind(target) == "compose":
+        inventory = _with_engine(inventory)
     ignores = ignores_from_config(ignore_entries())
 
     def check_image(use: ImageUse) -> Report:
@@ -86,7 +101,9 @@ def check(
         return api.report_on(inspect(use.target or use.reference), facts)
 
     found = (
-        check_workload(target, inventory=inventory, check_image=check_image, ignores=ignores)
+        check_workload(
+            target, inventory=inventory, check_image=check_image, ignores=ignores, submit_env=_submit_variables()
+        )
         if isinstance(target, str)
         else check_command(target, inventory=inventory, check_image=check_image, ignores=ignores)
     )
@@ -109,6 +126,20 @@ def _inventory(nodes: str | None) -> Inventory:
         site=content if isinstance(content, SlurmSite) else None,
         fleet=content if isinstance(content, Fleet) else None,
     )
+
+
+def _with_engine(inventory: Inventory) -> Inventory:
+    """What this machine's Compose and engine say of themselves, added."""
+    from cudacompat.host import compose
+    from cudacompat.host.machine import LocalMachine
+
+    machine = LocalMachine()
+    return replace(inventory, compose_version=compose.compose_version(machine), runtimes=compose.runtimes(machine))
+
+
+def _submit_variables() -> dict[str, str]:
+    """The variables of this shell that sbatch would put before a script's own lines."""
+    return {name: value for name, value in os.environ.items() if name.startswith("SBATCH_") and value}
 
 
 def _result(found: WorkloadReport, host: HostFacts, *, is_file: bool) -> Other:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,15 +34,19 @@ def check_workload(
     inventory: Inventory | None = None,
     check_image: CheckImage | None = None,
     ignores: Sequence[Ignore] = (),
+    submit_env: Mapping[str, str] | None = None,
 ) -> WorkloadReport:
     """Check the workload file at ``path``.
 
+    ``submit_env`` are SBATCH_* variables of the shell that submits a Slurm script: they win over its #SBATCH lines.
     ``check_image`` is called once for each image that can be read from here; without it no image is
     looked at, and rules that need an image's content are named as not judged. Raises TargetError when the
     file cannot be read or is no workload.
     """
     name = str(path)
-    return check_text(read_text(name), name, inventory=inventory, check_image=check_image, ignores=ignores)
+    return check_text(
+        read_text(name), name, inventory=inventory, check_image=check_image, ignores=ignores, submit_env=submit_env
+    )
 
 
 def read_text(path: str) -> str:
@@ -68,6 +72,7 @@ def check_text(
     inventory: Inventory | None = None,
     check_image: CheckImage | None = None,
     ignores: Sequence[Ignore] = (),
+    submit_env: Mapping[str, str] | None = None,
 ) -> WorkloadReport:
     """The same for a text that was read already; ``path`` names it in findings."""
     kind = recognise(path, text)
@@ -76,7 +81,15 @@ def check_text(
             f"{path}, line 1: no workload is recognised (a Slurm script, Kubernetes or Compose YAML, "
             "a docker run line, a Dockerfile)"
         )
-    return _check(kind, text, path, inventory=inventory or Inventory(), check_image=check_image, ignores=ignores)
+    return _check(
+        kind,
+        text,
+        path,
+        inventory=inventory or Inventory(),
+        check_image=check_image,
+        ignores=ignores,
+        submit_env=submit_env,
+    )
 
 
 def check_command(
@@ -112,10 +125,11 @@ def _check(
     inventory: Inventory,
     check_image: CheckImage | None,
     ignores: Sequence[Ignore],
+    submit_env: Mapping[str, str] | None = None,
 ) -> WorkloadReport:
     if kind in ("slurm", "docker-run", "dockerfile"):
         check_size(text, path, MAX_SCRIPT_BYTES, "script")
-    found = open_format(kind, text, path)
+    found = open_format(kind, text, path, submit_env)
     reports, unread = _images(found.workloads, check_image)
     facts = {use.reference: report.image for use, report in reports}
     findings, waiting = found.judge(replace(inventory, images={**inventory.images, **facts}))

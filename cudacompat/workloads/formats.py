@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -22,8 +22,10 @@ class Opened:
     judge: Callable[[Inventory], Judged]
 
 
-def open_format(kind: WorkloadKind, text: str, path: str) -> Opened:
-    """Read ``text`` as a workload of this kind."""
+def open_format(kind: WorkloadKind, text: str, path: str, submit_env: Mapping[str, str] | None = None) -> Opened:
+    """Read ``text`` as a workload of this kind; ``submit_env`` is what a job script is submitted with."""
+    if kind == "slurm":
+        return _slurm(text, path, submit_env)
     return _OPENERS[kind](text, path)
 
 
@@ -31,13 +33,13 @@ def _judge(book: RuleBook[D], document: D, path: str, inventory: Inventory) -> J
     return book.judge(document, path, inventory)
 
 
-def _slurm(text: str, path: str) -> Opened:
+def _slurm(text: str, path: str, submit_env: Mapping[str, str] | None) -> Opened:
     from cudacompat.workloads.docker.lines import DockerLines
     from cudacompat.workloads.docker.rules import BOOK as DOCKER
     from cudacompat.workloads.slurm.reader import read_slurm, workload_of
     from cudacompat.workloads.slurm.rules import BOOK
 
-    script = read_slurm(text, path)
+    script = read_slurm(text, path, submit_env=submit_env)
     runs = (launch.container.run for launch in script.launches if launch.container is not None)
     lines = DockerLines(path, text, tuple(run for run in runs if run is not None))
 
@@ -83,7 +85,6 @@ def _dockerfile(text: str, path: str) -> Opened:
 
 
 _OPENERS: dict[WorkloadKind, Callable[[str, str], Opened]] = {
-    "slurm": _slurm,
     "kubernetes": _kubernetes,
     "compose": _compose,
     "docker-run": _docker,

@@ -133,3 +133,29 @@ def test_other_bytes_are_taken_for_an_image(run: Run, tmp_path: Path, content: b
 
     (tmp_path / "bytes").write_bytes(content)
     assert not is_workload(str(tmp_path / "bytes"))
+
+
+def test_variables_of_the_submitting_shell_count(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.sbatch").write_text("#!/bin/bash\n#SBATCH -N 4\n#SBATCH --gpus=4\nsrun ./a\n")
+    assert json.loads(run("check", "a.sbatch", *DRIVER, "--format", "json").stdout)["findings"] == []
+    monkeypatch.setenv("SBATCH_GPUS", "2")
+    found = json.loads(run("check", "a.sbatch", *DRIVER, "--format", "json").stdout)["findings"]
+    assert [finding["rule"] for finding in found] == ["S07"]
+
+
+@pytest.mark.parametrize(("here", "rules"), [(True, ["C05", "C08"]), (False, [])])
+def test_compose_and_the_engine_of_this_machine_are_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, here: bool, rules: list[str]
+) -> None:
+    monkeypatch.setattr(api, "inspect", lambda *_, **__: IMAGES["runs"])
+    (tmp_path / "bin").mkdir()
+    docker = tmp_path / "bin" / "docker"
+    docker.write_text('#!/bin/sh\ncase "$1" in compose) echo 2.20.0;; *) echo \'{"Runtimes": {"runc": {}}}\';; esac\n')
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{docker.parent}:/usr/bin:/bin")
+    (tmp_path / "compose.yaml").write_text(
+        "services:\n  a: {image: 'runs:1', gpus: all}\n  b: {image: 'runs:1', runtime: nvidia}\n"
+    )
+    options = () if here else DRIVER
+    found = json.loads(run("check", "compose.yaml", *options, "--format", "json").stdout)["findings"]
+    assert [finding["rule"] for finding in found if finding["rule"].startswith("C")] == rules

@@ -116,6 +116,8 @@ BAD = [
 GOOD = [
     ("S01", "GPUs asked for", script(GPU, "srun torchrun --nproc_per_node=4 t.py"), NONE),
     ("S01", "a program that needs none", script("-N1", "srun ./simulate"), NONE),
+    ("S02", "a script that is written", script(GPU, "cat > x.sh <<EOF\n#SBATCH --gres=gpu:9\nEOF\npython t.py"), NONE),
+    ("S03", "a script that is sent", script(GPU, "sbatch <<'END'\n # SBATCH --gres=gpu:9\nEND"), NONE),
     ("S02", "directives, then commands", script(GPU), NONE),
     ("S03", "a line switched off with many hashes", "#!/bin/bash\n#####SBATCH -p new\n#SBATCH -N1\nsrun a\n", NONE),
     ("S03", "prose", "#!/bin/bash\n#SBATCH -N1\n# START of the job - really\nsrun a\n", NONE),

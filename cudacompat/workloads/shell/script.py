@@ -63,11 +63,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script's commands in the order of the text, and every exported assignment in it."""
+    """A script's commands in the order of the text, and every exported assignment in it.
+
+    ``quoted_lines`` are those of here-documents: text for another program.
+    """
 
     commands: tuple[Command, ...]
     exported: tuple[Assignment, ...]
-    broken_line: int | None = None
+    quoted_lines: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -79,6 +82,7 @@ class _Walk:
     nesting: int = 0
     commands: list[Command] = field(default_factory=list)
     exported: list[Assignment] = field(default_factory=list)
+    quoted: set[int] = field(default_factory=set)
 
     def line(self, node: Node) -> int:
         return int(node.start_point[0]) + self.first_line
@@ -93,7 +97,7 @@ def read_script(text: str, path: str, *, first_line: int = 1, known: Mapping[str
     walk = _Walk(path, first_line, variables, MappingProxyType({}))
     root = _parse(text, path)
     _visit(root, walk, certain=True, depth=0)
-    return Script(tuple(walk.commands), tuple(walk.exported), _first_error(root, first_line))
+    return Script(tuple(walk.commands), tuple(walk.exported), frozenset(walk.quoted))
 
 
 def _parse(text: str, path: str) -> Node:
@@ -136,21 +140,11 @@ def _check_pipes(text: str, path: str) -> None:
             raise TargetError(f"{path}, line {number}: more than {MAX_PIPES} pipes; this is not a job script")
 
 
-def _first_error(root: Node, first_line: int) -> int | None:
-    if not root.has_error:
-        return None
-    node = root
-    while True:
-        broken = [child for child in node.children if child.has_error or child.is_missing]
-        if node.type == "ERROR" or not broken:
-            return int(node.start_point[0]) + first_line
-        node = broken[0]
-
-
 def _visit(node: Node, walk: _Walk, *, certain: bool, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise TargetError(f"{walk.path}, line {walk.line(node)}: the script nests deeper than {MAX_DEPTH} levels")
     if node.type == "heredoc_body":
+        walk.quoted.update(range(walk.line(node), int(node.end_point[0]) + walk.first_line + 1))
         return
     if node.type == "declaration_command":
         _declare(node, walk, certain)

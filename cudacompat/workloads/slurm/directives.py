@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cudacompat.workloads.names import is_near
@@ -70,6 +70,15 @@ def read_directives(text: str) -> Directives:
         elif first_command is None and line.strip() and not line.lstrip().startswith("#"):
             first_command = number
     return Directives(tuple(options), tuple(late), tuple(near), tuple(cut), tuple(stray), first_command)
+
+
+def without_lines(directives: Directives, quoted: frozenset[int]) -> Directives:
+    """The directives without those that stand in another program's text, such as a script that this one writes."""
+    return replace(
+        directives,
+        late=tuple(item for item in directives.late if item[0] not in quoted),
+        near=tuple(item for item in directives.near if item[0] not in quoted),
+    )
 
 
 def _blank_before(kept: str) -> bool:

@@ -14,7 +14,7 @@ from cudacompat.workloads.images import SIF_SUFFIXES, is_file, is_unexpanded
 from cudacompat.workloads.interface import GpuRequest, ImageUse, Workload
 from cudacompat.workloads.launchers import Launcher, find_launcher, unwrap
 from cudacompat.workloads.shell.script import Assignment, Command, nested_script, read_script
-from cudacompat.workloads.slurm.directives import Directives, read_directives
+from cudacompat.workloads.slurm.directives import Directives, read_directives, without_lines
 from cudacompat.workloads.slurm.gpus import asks_for_gpus, entries_of, gpu_uses, gpus_per_node, nodes, tasks_per_node
 from cudacompat.workloads.slurm.options import OptionSet, OptionUse, merge, parse_options
 
@@ -118,6 +118,7 @@ def read_slurm(text: str, path: str, *, submit_env: Mapping[str, str] | None = N
     if text.startswith("#!") and not _SHELL_SHEBANG.match(text.split("\n", 1)[0]):
         return base
     script = read_script(text, path, known=_slurm_variables(job))
+    base = replace(base, directives=without_lines(directives, script.quoted_lines))
     walk = _Walk(base)
     for command in script.commands:
         walk.top(command)
