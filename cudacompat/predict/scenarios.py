@@ -12,7 +12,7 @@ from cudacompat.predict.boards import candidate_boards, gpu_matters, variants
 from cudacompat.predict.launch import Launch, launch, stack_compat
 from cudacompat.predict.play import Play, play
 from cudacompat.predict.verdict import key, merge, rank
-from cudacompat.stack import compat_generations, injections_of
+from cudacompat.stack import compat_generations, file_injection, injections_of
 
 # Which fact is dropped first when several tell the same story; the last ones are easiest to look up.
 _DROP_ORDER = ("forward_compat", "brand", "compute_capability", "board", "toolkit", "injection")
@@ -47,6 +47,7 @@ class Merged:
 
 def judge(image: ImageFacts, host: HostFacts) -> Merged:
     """Every GPU model must pass, so the worst one is the host's answer."""
+    host = replace(host, injection=file_injection(image.target.source, host.injection))
     scenes: dict[HostFacts, Launch] = {}
     if host.gpus is None:
         return _merge(_played(image, _cases_of_unknown_gpu(image, host), scenes))

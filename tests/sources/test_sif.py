@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import cudacompat
 from cudacompat.errors import TargetError
 from cudacompat.model import HostFacts, ImageFacts
+from cudacompat.predict.matrix import matrix
 from cudacompat.sources import open_image, sif
 from cudacompat.sources.recognition import recognise
 from cudacompat.sources.singularity import enroot_settings, singularity_settings
@@ -387,6 +388,8 @@ def test_apptainer_starts_it_unless_told_otherwise(packed: bytes, tmp_path: Path
     host = cudacompat.host_facts(driver="525.60.13", gpus=["GeForce RTX 3090"], injection=given)
     assert _status(facts, host, "start") == "ok"
     assert "injection" not in cudacompat.predict(facts, host).verdict.depends_on
+    (row,) = matrix(facts, replace(host, gpus=None), ["525.60.13"], host.gpus or ())
+    assert [cell.verdict.outcome for cell in row.cells] == [cudacompat.predict(facts, host).verdict.outcome]
     for_docker = replace(facts, target=replace(facts.target, source="registry"))
     assert (_status(for_docker, host, "start") == "ok") == (given not in (None, "legacy"))
 
