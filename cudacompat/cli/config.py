@@ -23,8 +23,9 @@ META = "cudacompat.config"
 _OPTION = "--config"
 _LONGEST = 1 << 20
 # A checkout that somebody else wrote may bring a file of that name. It must not choose what gets
-# overwritten, nor which registry is trusted without TLS, nor which machine is connected to.
-_ONLY_WHEN_NAMED = frozenset({"output", "insecure", "mirror"})
+# overwritten, whose results are believed, nor which registry is trusted without TLS, nor which machine is
+# connected to.
+_ONLY_WHEN_NAMED = frozenset({"output", "insecure", "mirror", "cache-dir"})
 
 
 @dataclass(frozen=True, slots=True)

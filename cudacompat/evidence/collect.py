@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,16 @@ from cudacompat.evidence import libraries
 from cudacompat.evidence.assemble import assemble
 from cudacompat.evidence.detectors import Wanted
 from cudacompat.evidence.interface import FileDetector, Note, Observation, Value
-from cudacompat.evidence.readings import Reading, Shelf, decode, encode, image_key, layer_key
+from cudacompat.evidence.readings import (
+    Reading,
+    Shelf,
+    decode,
+    decode_order,
+    encode,
+    encode_order,
+    image_key,
+    layer_key,
+)
 from cudacompat.layers.interface import Content, Entry, LayerBlob, OpenImage
 from cudacompat.layers.merge import merge
 from cudacompat.layers.record import LayerRecorder
@@ -87,7 +95,7 @@ def _read_image(image: OpenImage, shelf: Shelf | None, progress: Progress | None
         readings[blob.digest] = _reading(blob, wanted, tally, progress, shelf)
     order = image.layer_order()
     if shelf is not None and image.identity is not None:
-        shelf.put(image_key(image.identity), json.dumps([(digest, keys.get(digest)) for digest in order]).encode())
+        shelf.put(image_key(image.identity), encode_order([(digest, keys.get(digest)) for digest in order]))
     return readings, order, tally.kept
 
 
@@ -95,15 +103,16 @@ def _kept_image(image: OpenImage, shelf: Shelf | None) -> _Readings | None:
     """The same from the shelf, for an image that its source names for good; None unless all layers are there."""
     if shelf is None or image.identity is None or (data := shelf.get(image_key(image.identity))) is None:
         return None
+    if (listed := decode_order(data)) is None:
+        return None
     readings: dict[str, Reading] = {}
-    listed: list[list[str | None]] = json.loads(data)
     for digest, key in listed:
-        reading = None if key is None else _on_shelf(key, shelf)
-        if digest is None or reading is None or reading.record.digest != digest:
+        reading = _on_shelf(key, shelf)
+        if reading is None or reading.record.digest != digest:
             return None
         readings[digest] = reading
     kept = sum(reading.kept for reading in readings.values())
-    return (readings, tuple(digest for digest, _ in listed if digest), kept) if kept <= _MOST_FINDINGS else None
+    return (readings, tuple(digest for digest, _ in listed), kept) if kept <= _MOST_FINDINGS else None
 
 
 def _on_shelf(key: str, shelf: Shelf) -> Reading | None:

@@ -7,11 +7,11 @@ import hashlib
 import json
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 from cudacompat._version import __version__
 from cudacompat.evidence.interface import Note, Observation, Value
@@ -25,6 +25,7 @@ Found = tuple[Observation, ...]
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind for kind in (Component, SharedLibrary, Kernels, Evidence, Note, Value)
 }
+_HINTS: Mapping[type[Any], Mapping[str, Any]] = {kind: get_type_hints(kind) for kind in (*_KINDS.values(), Ptx)}
 # The rooms whose code decides what a reading holds.
 _READERS = ("binaries", "evidence", "layers", "model")
 
@@ -50,10 +51,14 @@ class Reading:
 
 
 def layer_key(blob: LayerBlob) -> str | None:
-    """What names a layer's reading for good: its digests and the code that reads; None without a digest."""
+    """What names a layer's reading for good: its digests and the code that reads; None without a digest.
+
+    What a manifest says beside the digests, rightly or not, is a part of it: notes and errors follow from that.
+    """
     if blob.content_digest is None and blob.diff_id is None:
         return None
-    return f"layer {blob.digest} {blob.content_digest} {blob.diff_id} {edition()}"
+    stated = (blob.digest, blob.content_digest, blob.diff_id, blob.media_type, blob.size)
+    return f"layer {json.dumps(stated)} {edition()}"
 
 
 def image_key(identity: str) -> str:
@@ -113,6 +118,19 @@ def decode(data: bytes) -> Reading | None:
         return None
 
 
+def encode_order(layers: Sequence[tuple[str, str | None]]) -> bytes:
+    """An image's layers, lowest first, each with the key of its reading, as JSON."""
+    return json.dumps(layers).encode()
+
+
+def decode_order(data: bytes) -> list[tuple[str, str]] | None:
+    """The layers that ``encode_order`` wrote; None for anything else, and where one has no key."""
+    try:
+        return [(_text(digest), _text(key)) for digest, key in json.loads(data)]
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
@@ -129,11 +147,29 @@ def _revived(document: dict[str, Any]) -> Observation:
         name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
     }
     if kind is Component:
-        fields["evidence"] = Evidence(**fields["evidence"])
+        fields["evidence"] = _made(Evidence, fields["evidence"])
     if kind is Kernels:
-        fields["ptx"] = tuple(Ptx(**ptx) for ptx in fields["ptx"])
-    found: Observation = kind(**fields)
+        fields["ptx"] = tuple(_made(Ptx, ptx) for ptx in fields["ptx"])
+    found: Observation = _made(kind, fields)
     return found
+
+
+def _made(kind: type[Any], fields: Mapping[str, Any]) -> Any:
+    """An object of the model, every field of the declared type. Raises TypeError."""
+    found = kind(**fields)
+    if not all(_fits(getattr(found, name), hint) for name, hint in _HINTS[kind].items()):
+        raise TypeError(f"no {kind.__name__}")
+    return found
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value is of the type that a field of the model is declared with."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(item, inner[0]) for item in value)
+    if origin is Literal:
+        return value in inner
+    return any(_fits(value, one) for one in inner) if inner else type(value) is hint
 
 
 def _packed(paths: PathSet) -> str:

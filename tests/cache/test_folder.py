@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import subprocess
@@ -97,6 +98,16 @@ def test_files_of_somebody_else_are_as_if_gone(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert mine.get("key") is None
     assert CacheFolder(tmp_path).get("key") is None
+
+
+def test_a_folder_that_can_only_be_read_still_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    CacheFolder(tmp_path).put("key", b"data")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert CacheFolder(tmp_path).get("key") == b"data"
 
 
 def is_a_file(place: Path) -> None:

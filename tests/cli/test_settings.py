@@ -62,6 +62,7 @@ BROKEN = [
     ("a choice that is none", '[check]\nformat = "xml"\n', "json"),
     ("an output chosen by a checkout", '[check]\noutput = "/tmp/x"\n', "CUDACOMPAT_CONFIG"),
     ("a machine chosen by a checkout", '[check]\nhost = "ssh://evil"\n', "CUDACOMPAT_CONFIG"),
+    ("results chosen by a checkout", '[check]\ncache-dir = "results"\n', "CUDACOMPAT_CONFIG"),
     ("trust chosen by a checkout", '[check]\ninsecure = ["evil:5000"]\n', "CUDACOMPAT_CONFIG"),
 ]
 

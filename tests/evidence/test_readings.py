@@ -16,12 +16,12 @@ import cudacompat
 from cudacompat.errors import TargetError
 from cudacompat.evidence import readings
 from cudacompat.evidence.collect import collect
-from cudacompat.evidence.readings import decode, encode
+from cudacompat.evidence.readings import decode, decode_order, encode, encode_order
 from cudacompat.layers.interface import LayerBlob
 from cudacompat.sources import open_image
 from cudacompat.sources.engine import EngineImage
 from tests.support import servers
-from tests.support.images import Compression, Format, build_image
+from tests.support.images import Compression, Format, as_json, blob_path, build_image, digest
 
 CASES = sorted((Path(__file__).parent.parent / "data" / "field").glob("*.json"))
 LAYERS: dict[str, Any] = {
@@ -110,6 +110,43 @@ def test_a_layer_that_does_not_match_is_never_kept(tmp_path: Path) -> None:
     assert shelf.held == {}
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("mediaType", "application/vnd.oci.image.layer.v1.tar"), ("size", 7)],
+)
+def test_what_a_manifest_says_of_a_kept_layer_counts_anew(tmp_path: Path, field: str, value: object) -> None:
+    """A second image with the same layer, of which its manifest says something else: the same answer with and without."""
+    told = {}
+    for name in ("plain", "other"):
+        folder = build_image(LAYERS, tmp_path / name, compression="gzip")
+        if name == "other":
+            restated(folder, field, value)
+        told[name] = str(folder)
+    shelf = Shelf()
+    collect(open_image(told["plain"]), shelf=shelf)
+    assert said(told["other"], shelf) == said(told["other"], None)
+    assert said(told["other"], None) != said(told["plain"], None)
+
+
+def restated(folder: Path, field: str, value: object) -> None:
+    """Let a layout's manifest say something else of its layers."""
+    index = json.loads((folder / "index.json").read_text())
+    manifest = json.loads((folder / blob_path(index["manifests"][0]["digest"])).read_text())
+    for layer in manifest["layers"]:
+        layer[field] = value
+    raw = as_json(manifest)
+    (folder / blob_path(digest(raw))).write_bytes(raw)
+    index["manifests"][0] |= {"digest": digest(raw), "size": len(raw)}
+    (folder / "index.json").write_bytes(as_json(index))
+
+
+def said(target: str, shelf: Shelf | None) -> object:
+    try:
+        return collect(open_image(target), shelf=shelf).coverage
+    except TargetError as error:
+        return str(error)
+
+
 def test_code_that_reads_otherwise_reads_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = str(build_image(LAYERS, tmp_path / "image", compression="gzip"))
     shelf = Shelf()
@@ -152,6 +189,54 @@ def test_anything_else_is_no_reading(data: st.DataObject) -> None:
     found = decode(json.dumps(broken).encode())
     assert found is None or encode(found) == encode(decode(encode(found)) or found)
     assert decode(data.draw(st.binary(max_size=64))) is None
+
+
+COMPONENT = {
+    "is": "Component",
+    "name": "cudart",
+    "version": None,
+    "cuda": "12.4",
+    "found_by": "file-name",
+    "evidence": {"kind": "file", "where": "/a", "value": "a", "layer": "sha256:1"},
+    "path": "/a",
+    "layer": "sha256:1",
+    "linkage": "dynamic",
+    "variant": None,
+}
+KERNELS = {"is": "Kernels", "path": "/a", "sass": ["80"], "ptx": [{"arch": "80", "isa": "8.0"}], "decides": True}
+
+
+@pytest.mark.parametrize(
+    ("finding", "change", "fits"),
+    [
+        (COMPONENT, {}, True),
+        (COMPONENT, {"name": 7}, False),
+        (COMPONENT, {"version": ["12"]}, False),
+        (COMPONENT, {"linkage": "loose"}, False),
+        (COMPONENT, {"evidence": {"kind": "file", "where": 7, "value": "a"}}, False),
+        (COMPONENT, {"evidence": "file"}, False),
+        (COMPONENT, {"more": 1}, False),
+        (COMPONENT, {"is": "Target"}, False),
+        (KERNELS, {}, True),
+        (KERNELS, {"decides": 1}, False),
+        (KERNELS, {"sass": "80"}, False),
+        (KERNELS, {"sass": [80]}, False),
+        (KERNELS, {"ptx": [{"arch": "80", "isa": 8.0}]}, False),
+    ],
+)
+def test_findings_of_other_types_are_no_reading(
+    finding: dict[str, object], change: dict[str, object], fits: bool
+) -> None:
+    empty: dict[str, object] = {name: {} for name in ("links", "hardlinks", "machines")}
+    empty |= {"digest": "d", "whiteouts": [], "opaque": [], "files": "", "folders": "", "notes": [], "kept": 1}
+    document = json.dumps(empty | {"items": {"/a": [{**finding, **change}]}}).encode()
+    assert (decode(document) is not None) == fits
+
+
+@pytest.mark.parametrize("data", [b"", b"7", b"{}x", b'[["a"]]', b'[["a", null]]', b'[["a", 7]]', b'["ab", 7]'])
+def test_an_order_of_another_form_is_none(data: bytes) -> None:
+    assert decode_order(data) is None
+    assert decode_order(encode_order([("a", "b")])) == [("a", "b")]
 
 
 @pytest.mark.registry
