@@ -21,7 +21,9 @@ def judge(launch: Launch) -> Judged:
         return _baked(found, extra)
     if found.kind == "compat":
         return _compat(found, extra)
-    return Judged(Stage("driver-library", "ok", f"the host's libcuda ({launch.host.driver})"), extra)
+    return Judged(
+        Stage("driver-library", "ok", f"the host's libcuda ({launch.host.driver or 'version not known'})"), extra
+    )
 
 
 def _where(found: Libcuda) -> str:

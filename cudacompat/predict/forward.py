@@ -35,9 +35,12 @@ _BRAND_NUMBERS = {
 
 def judge(launch: Launch) -> Judged | None:
     """None when the pair works or is the driver's own version: then the needs decide."""
-    version, driver = launch.libcuda.version, launch.host.driver or ""
+    version, driver = launch.libcuda.version, launch.host.driver
     if launch.host.os == "jetson":
         return _on_jetson(launch)
+    if driver is None:
+        summary = f"the compat libcuda {version or ''} cannot be compared with a driver that nobody named"
+        return Judged(Stage("init", "unknown", summary, _seen(launch), missing=("driver",)))
     if version is None or not is_driver_version(version):
         summary = "the compat libcuda's driver version cannot be read from its file name"
         return Judged(Stage("init", "unknown", summary, _seen(launch), missing=("compat version",)))

@@ -175,7 +175,7 @@ def test_gpus_values_are_read_as_docker_reads_them(value: str, answer: str) -> N
 def test_a_command_line_split_by_the_shell() -> None:
     report = check_command(["docker", "run", "--gpus", '"device=0,1"', "a/b"])
     assert [f.rule for f in report.findings] == ["X03"]
-    assert [use.target for use in report.images] == ["docker:a/b"]
+    assert [use.target for use in report.images] == ["image://a/b"]
 
 
 def test_an_array_of_options_is_followed() -> None:

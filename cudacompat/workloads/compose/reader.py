@@ -177,7 +177,7 @@ def image_use(service: Service) -> ImageUse | None:
     unexpanded = is_unexpanded(image)
     env = {name: value for name, (value, _) in service.environment().items()}
     why_not = "the name holds a variable without a default" if unexpanded else ""
-    target = None if unexpanded else f"docker:{image}"
+    target = None if unexpanded else f"image://{image}"
     return ImageUse(
         image,
         service.get("image").line,

@@ -48,8 +48,8 @@ def _workload(path: str, run: DockerRun) -> Workload:
 
 def image_use(run: DockerRun) -> ImageUse:
     """The use of the line's image."""
-    engine = "podman" if run.engine == "podman" else "docker"
-    target = None if is_unexpanded(run.image) else f"{engine}:{run.image}"
+    # As the engines do: the image that is there already, else the registry's.
+    target = None if is_unexpanded(run.image) else f"image://{run.image}"
     cdi = any(device.startswith("nvidia.com/") for device in run.devices)
     injection: Injection | None = "cdi" if cdi else None
     why_not = "" if target else "the name holds variables that this text does not set"
