@@ -108,7 +108,7 @@ def _evaluated(
 
 def _refused(launch: Launch, text: str, seen: tuple[Evidence, ...]) -> Judged:
     prefix = _CLI if requirement_dialect(launch.injection) == "c" else ""
-    host = f"driver {launch.host.driver} (CUDA {launch.host.driver_cuda})"
+    host = f"driver {launch.host.driver or 'of an unknown version'} (CUDA {launch.host.driver_cuda or 'unknown'})"
     board = f" and brand {launch.gpu.brands[0]}" if launch.gpu.brands else ""
     summary = f"the image's requirement is not met by {host}{board}"
     fix = (

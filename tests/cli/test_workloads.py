@@ -42,7 +42,7 @@ def test_the_text_names_file_line_and_rule(run: Run, tmp_path: Path) -> None:
 
 
 def known(target: str, **_: object) -> ImageFacts:
-    found = IMAGES[target.split(":")[1]]
+    found = IMAGES[target.removeprefix("image://").removeprefix("registry:").split(":")[0]]
     if isinstance(found, Exception):
         raise found
     return found
