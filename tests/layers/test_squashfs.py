@@ -6,6 +6,7 @@ import io
 import os
 import random
 import struct
+import sys
 import zlib
 from pathlib import Path
 
@@ -96,6 +97,17 @@ def test_every_entry_and_byte_is_read(tmp_path: Path, options: tuple[str, ...]) 
     root = fill(tmp_path / "root")
     found = read_all(opened(squashfs(root, tmp_path / "image", *options)))
     assert found == on_disk(root)
+
+
+@pytest.mark.parametrize(("name", "module"), [("lzo", "lzallright"), ("lz4", "lz4.block")])
+def test_a_compression_whose_library_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str
+) -> None:
+    (tmp_path / "root").mkdir()
+    image = squashfs(tmp_path / "root", tmp_path / "image", "-comp", name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(TargetError, match=rf"packed by {name}, .* pip install 'cudacompat\[squashfs\]'"):
+        opened(image)
 
 
 def test_contents_are_read_at_any_offset(tmp_path: Path) -> None:
