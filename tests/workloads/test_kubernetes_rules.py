@@ -229,6 +229,9 @@ KINDS = {
     "LeaderWorkerSet": "spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {spec: POD}}}",
     "Service": "spec: {template: {spec: POD}}",
     "SomethingNew": "spec: {predictor: {podSpec: POD}}",
+    "Workflow": "spec: {templates: [{name: t, container: {image: 'a/b:9', resources: {limits: {nvidia.com/gpu: 0.5}}}}]}",
+    "CronWorkflow": "spec: {workflowSpec: {templates: [{name: t, script: {image: 'a/b:9', source: x, resources: {limits: {nvidia.com/gpu: 0.5}}}}]}}",
+    "InferenceService": "spec: {predictor: {model: {image: 'a/b:9', resources: {limits: {nvidia.com/gpu: 0.5}}}}}",
     "TrainJob": "spec: {trainer: {image: 'a/b:9', resourcesPerNode: {limits: {nvidia.com/gpu: 0.5}}}}",
 }
 POD = "{containers: [{name: c, image: 'a/b:9', resources: {limits: {nvidia.com/gpu: 0.5}}}]}"

@@ -56,6 +56,7 @@ BAD = [
     ("S09", "GPUs per socket, sockets unknown", script("--gpus-per-socket=1"), NONE),
     ("S10", "an export before srun", script(GPU, "export CUDA_VISIBLE_DEVICES=0,1\nsrun python t.py"), NONE),
     ("S10", "a value on srun's own line", script(GPU, "CUDA_VISIBLE_DEVICES=0 srun python t.py"), NONE),
+    ("S10", "setenv in a csh script", "#!/bin/tcsh\n#SBATCH --gres=gpu:2\nsetenv CUDA_VISIBLE_DEVICES 0,1\nsrun python t.py\n", NONE),
     ("S10", "a value in srun's --export", script(GPU, "srun --export=ALL,CUDA_VISIBLE_DEVICES=1 python t.py"), NONE),
     ("S11", "a program started directly", script(GPU, "export CUDA_VISIBLE_DEVICES=0\npython t.py"), NONE),
     ("S11", "an index that is not there", script("--gres=gpu:2", "CUDA_VISIBLE_DEVICES=4,5 python t.py"), NONE),
@@ -142,6 +143,7 @@ GOOD = [
     ("S09", "tasks given", script("-n2|--gpus-per-task=1"), NONE),
     ("S09", "nodes given", script("-N2|--gpus-per-task=1"), NONE),
     ("S10", "set inside the step", script(GPU, "srun bash -c 'CUDA_VISIBLE_DEVICES=0 python t.py'"), NONE),
+    ("S10", "taken back in a csh script", "#!/bin/csh\n#SBATCH --gres=gpu:2\nsetenv CUDA_VISIBLE_DEVICES 0\nunsetenv CUDA_VISIBLE_DEVICES\nsrun python t.py\n", NONE),
     ("S10", "set after the step", script(GPU, "srun python t.py\nexport CUDA_VISIBLE_DEVICES=0\n"), NONE),
     ("S11", "no setting", script(GPU, "python t.py"), NONE),
     ("S11", "a setting for srun only", script(GPU, "export CUDA_VISIBLE_DEVICES=0\nsrun python t.py"), NONE),
@@ -261,3 +263,19 @@ def enroot_image(*env: str) -> Inventory:
 def test_enroot_needs_the_images_variables(env: tuple[str, ...], export: str, expected: set[str]) -> None:
     text = script(GPU, export + "srun --container-image=a/b:1 python t.py")
     assert rules_of(text, enroot_image(*env)) & {"S33", "S40"} == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "target", "injection"),
+    [
+        ("srun --container-image=/images/a.sqsh python t.py", "sif:/images/a.sqsh", "enroot"),
+        ("apptainer exec --nv a.sif python t.py", "sif:a.sif", "apptainer"),
+        ("apptainer exec --nvccli docker://a/b:1 python t.py", "registry:a/b:1", "apptainer-nvccli"),
+        ("srun --container-image=nvcr.io#nvidia/pytorch:24.04-py3 t", "registry:nvcr.io/nvidia/pytorch:24.04-py3", "enroot"),
+        ("docker run --gpus all a/b:1 python t.py", "image://a/b:1", None),
+        ("podman run --device nvidia.com/gpu=all a/b:1 python t.py", "image://a/b:1", "cdi"),
+    ],
+)  # fmt: skip
+def test_how_an_image_is_read_and_gets_its_gpus(body: str, target: str, injection: str | None) -> None:
+    (use,) = check_text(script(GPU, body), "j").images
+    assert (use.target, use.injection, use.gpus) == (target, injection, True)

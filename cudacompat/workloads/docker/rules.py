@@ -194,7 +194,9 @@ def given_devices(run: DockerRun) -> int | None:
     visible = run.env.get("NVIDIA_VISIBLE_DEVICES", "")
     if run.runtime == "nvidia" and not run.gpu_requests and re.fullmatch(r"[\w:-]+(,[\w:-]+)*", visible):
         return None if visible == "all" else 0 if visible in _OFF else len(visible.split(","))
-    return None
+    named = [d.partition("=")[2] for d in run.devices if d.startswith("nvidia.com/gpu=")]
+    only_named = len(named) == len(run.devices) and not run.gpu_requests and run.runtime != "nvidia"
+    return len(named) if named and only_named and "all" not in named else None
 
 
 @BOOK.rule("D12", "error", "a --gpus value that the CLI refuses", fix="all, a number, or '\"device=0,1\"'", source=_RUN)

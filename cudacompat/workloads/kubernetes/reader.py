@@ -301,17 +301,29 @@ def _leader_worker(spec: Node) -> Iterator[Pod]:
 
 
 def _anywhere(node: Node, depth: int) -> Iterator[Pod]:
-    """Pod specs inside kinds that are not known, by their list of containers with images."""
+    """Pod specs inside kinds that are not known, by their list of containers with images, or one container's keys."""
     if depth > _MAX_SEARCH:
         return
     listed = node.get("containers").items()
     if listed and any(item.get("image").exists for item in listed):
         yield _pod("pod", None, node)
         return
-    for _, child in node.entries():
-        yield from _anywhere(child, depth + 1)
+    for key, child in node.entries():
+        if _is_container(key, child):
+            yield Pod(key, None, node, (_container(child, False),))
+        else:
+            yield from _anywhere(child, depth + 1)
     for child in node.items():
         yield from _anywhere(child, depth + 1)
+
+
+def _is_container(key: str, node: Node) -> bool:
+    """Whether a single container stands here: Argo's container and script, or a model server that asks for GPUs."""
+    named = key in ("container", "script") and node.get("image").exists
+    resources = node.get("resources")
+    return named or any(
+        is_gpu_resource(name) for part in ("limits", "requests") for name, _ in resources.get(part).entries()
+    )
 
 
 _READERS: Mapping[str, Callable[[Node], Iterator[Pod]]] = {

@@ -214,11 +214,13 @@ def _export(assignment: Assignment, walk: _Walk) -> None:
 
 
 def _unset(node: Node, walk: _Walk) -> None:
-    for child in node.children:
-        if child.type in ("variable_name", "word"):
-            name = _text(child)
-            walk.variables.forget(name)
-            walk.exports = MappingProxyType({k: v for k, v in walk.exports.items() if k != name})
+    _forget([_text(child) for child in node.children if child.type in ("variable_name", "word")], walk)
+
+
+def _forget(names: list[str], walk: _Walk) -> None:
+    for name in names:
+        walk.variables.forget(name)
+    walk.exports = MappingProxyType({k: v for k, v in walk.exports.items() if k not in names})
 
 
 def _command(node: Node, walk: _Walk, certain: bool) -> None:
@@ -240,6 +242,20 @@ def _command(node: Node, walk: _Walk, certain: bool) -> None:
     if words:
         command = Command(tuple(words), walk.line(node), tuple(assignments), walk.exports, certain, _text(node))
         walk.commands.append(command)
+        _set_in_csh(command, walk)
+
+
+def _set_in_csh(command: Command, walk: _Walk) -> None:
+    """What csh and tcsh write for export and unset."""
+    verb, *names = command.words
+    if verb == "unsetenv":
+        _forget(names, walk)
+    elif verb == "setenv" and names:
+        assignment = Assignment(names[0], " ".join(names[1:2]), command.line, command.certain)
+        walk.variables.forget(assignment.name)
+        if command.certain:
+            walk.variables.set_scalar(assignment.name, assignment.value)
+        _export(assignment, walk)
 
 
 def _text(node: Node) -> str:

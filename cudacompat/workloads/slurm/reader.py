@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from cudacompat.model.host import Injection
 from cudacompat.workloads.arguments import Grammar, parse
 from cudacompat.workloads.docker.command import DockerRun, is_engine_run, parse_run
-from cudacompat.workloads.images import SIF_SUFFIXES, is_file, is_unexpanded
+from cudacompat.workloads.docker.lines import image_use as engine_use
+from cudacompat.workloads.images import is_file, is_unexpanded
 from cudacompat.workloads.interface import GpuRequest, ImageUse, Workload
 from cudacompat.workloads.launchers import Launcher, find_launcher, unwrap
 from cudacompat.workloads.shell.script import Assignment, Command, nested_script, read_script
@@ -45,7 +47,7 @@ _ENROOT_GRAMMAR = Grammar(
     },
     frozenset({"root", "rw", "force"}),
 )
-_SHELL_SHEBANG = re.compile(r"#!.*\b(?:ba|da|z|k|a)?sh\b")
+_SHELL_SHEBANG = re.compile(r"#!.*\b(?:ba|da|z|k|a|c|tc)?sh\b")
 
 # What apptainer can start from, spelt as this tool's own targets are.
 _ARCHIVES = ("docker-archive:", "docker-daemon:", "oci-archive:", "oci:")
@@ -309,23 +311,26 @@ def _image_use(script: SlurmScript, container: Container, launch: Launch | None)
     target, why_not = _target(container)
     if any(cut.line == container.line and cut.option == "container-image" for cut in script.directives.cut):
         target, why_not = None, "its name is cut at an unescaped #"
-    legacy = container.tool == "docker" and container.run is not None and container.run.gpu_requests
-    injection: Literal["enroot", "apptainer", "legacy", None]
-    injection = (
-        "enroot" if container.tool in ("pyxis", "enroot") else "apptainer" if container.tool == "apptainer" else None
-    )
-    asks = bool(legacy) if container.tool == "docker" else gpus
-    return ImageUse(container.image, container.line, container.tool, injection, target, why_not, asks)
+    if container.run is not None:
+        return replace(engine_use(container.run), started_by=container.tool)
+    return ImageUse(container.image, container.line, container.tool, _injection(container), target, why_not, gpus)
+
+
+def _injection(container: Container) -> Injection | None:
+    if container.tool in ("pyxis", "enroot"):
+        return "enroot"
+    if container.tool == "apptainer":
+        return "apptainer-nvccli" if "nvccli" in container.flags else "apptainer"
+    return None
 
 
 def _target(container: Container) -> tuple[str | None, str]:
     image = container.image
     if is_unexpanded(image):
         return None, "the name holds variables that this text does not set"
-    if image.lower().endswith(SIF_SUFFIXES):
-        return f"sif:{image}", ""
     if is_file(image):
-        return None, "a squashfs file or an unpacked container of the cluster cannot be read from here"
+        # Read by content: SIF and squashfs alike, where the cluster's file system is mounted here too.
+        return f"sif:{image}", ""
     if image.startswith(("/", "./", "../")) and container.tool != "apptainer":
         return None, "a path on the cluster"
     return _reference(image, container.tool), ""
